@@ -1,29 +1,29 @@
 """Clients for a Kafka cluster: producer, consumer and admin client, each for plain blocking code and for asyncio.
 
-    environment.py        what a client is handed: time, chance, network
+    environment.py        clock, random numbers and network of a client
     configs.py            settings that all clients share
     metadata.py           the cluster as a value
-    cluster.py            metadata kept fresh, requests to the right broker
+    cluster.py            metadata, and requests to the right broker
     bootstrap.py          canonical names of the first servers
     connections.py        one connection per broker
-    node_connection.py    what goes through one connection
+    node_connection.py    requests over one connection
     coordinator.py        finds the coordinator of a group or transaction
-    throttling.py         when the broker wants to be left alone
+    throttling.py         client-side throttling (KIP-219)
     waiting.py            waits of a thread that signals end
     loop.py               an event loop in a thread
     delegation.py         methods of clients made from those of their parts
     serialization.py      keys and values to bytes, and back
     interceptor_chain.py  the application's interceptors, one after the other
-    metrics.py            what every client counts
+    metrics.py            metrics of every client
     offsets.py            an offset with its metadata
     transaction_calls.py  transactions ended by who has not begun them
     errors.py             failures that only a client has
-    producer/             records out
-    consumer/             records in
+    producer/             the producer
+    consumer/             the consumer
     admin/                topics, settings, brokers and groups
 
-Not obvious: a name is imported from its module when it is first asked for, so that a command that needs the admin
-client does not load the producer as well.
+Not obvious: a name is imported from its module on its first use, so that a command that needs the admin client does not
+load the producer as well.
 """
 
 from importlib import import_module
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kafka_py.clients.admin.group_descriptions import (
         ConsumerGroupDescription,
         ConsumerGroupListing,
-        GroupState,
+        ConsumerGroupState,
         MemberDescription,
         MemberToRemove,
     )
@@ -97,6 +97,7 @@ __all__ = [
     "Consumer",
     "ConsumerGroupDescription",
     "ConsumerGroupListing",
+    "ConsumerGroupState",
     "ConsumerInterceptor",
     "ConsumerRecord",
     "ConsumerRecords",
@@ -104,7 +105,6 @@ __all__ = [
     "ElectionType",
     "ErrorCode",
     "GroupMetadata",
-    "GroupState",
     "IllegalState",
     "KafkaError",
     "LogTruncation",
@@ -145,7 +145,7 @@ _HOMES = {
     "clients.admin.group_descriptions": (
         "ConsumerGroupDescription",
         "ConsumerGroupListing",
-        "GroupState",
+        "ConsumerGroupState",
         "MemberDescription",
         "MemberToRemove",
     ),

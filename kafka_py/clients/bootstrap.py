@@ -1,4 +1,4 @@
-"""The names of bootstrap servers: as they are given, or the canonical name of each of their addresses (KIP-235).
+"""Resolves bootstrap servers to the canonical names of their addresses (KIP-235).
 
 Knows names and addresses; connects to nothing. Source: KIP-235; ClientUtils (client.dns.lookup).
 """
@@ -16,14 +16,14 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 _log = logging.getLogger(__name__)
 
 CANONICAL = "resolve_canonical_bootstrap_servers_only"
-"""The value of client.dns.lookup that asks for canonical names."""
+"""The value of client.dns.lookup for canonical names."""
 
 Server = tuple[str, int]
 """Host and port."""
 
 
 class Resolver(Protocol):
-    """Looks names and addresses up; an event loop is one."""
+    """Looks up names and addresses; an event loop implements it."""
 
     async def getaddrinfo(self, host: str, port: int, *, type: int = 0) -> list[Any]:
         """(family, type, protocol, canonical name, (address, port, ...)) tuples. Raises OSError, UnicodeError."""
@@ -35,10 +35,10 @@ class Resolver(Protocol):
 
 
 async def canonical_servers(servers: Iterable[Server], resolver: Resolver | None = None) -> list[Server]:
-    """The canonical name of each address of each server, every one once, in the order of the servers.
+    """The canonical name of each address of each server, without duplicates, in the order of the servers.
 
-    resolver: the running loop unless given. A server that cannot be resolved is left out, which is logged.
-    Raises KafkaError(BROKER_NOT_AVAILABLE) when none can be.
+    resolver: the running loop by default. A server that cannot be resolved is logged and left out.
+    Raises KafkaError(BROKER_NOT_AVAILABLE) if none can be resolved.
     """
     resolver = resolver or asyncio.get_running_loop()
     found: dict[Server, None] = {}
@@ -56,7 +56,7 @@ async def canonical_servers(servers: Iterable[Server], resolver: Resolver | None
 
 
 async def _canonical_name(resolver: Resolver, address: Any) -> str:
-    """The name of an address, if that name leads to the address again; else the address as text, as with Java."""
+    """The name of an address if the name resolves to the address; else the address as text, as in Java."""
     text: str = address[0]
     try:
         name, _ = await resolver.getnameinfo(address, socket.NI_NUMERICSERV)

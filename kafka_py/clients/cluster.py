@@ -1,7 +1,7 @@
-"""A client's picture of the cluster, kept fresh, and requests to the right broker.
+"""A client's metadata of the cluster, kept up to date, and requests to the right broker.
 
-Asks for metadata at the start, every metadata.max.age.ms, and when an error shows that the picture is old (no more
-often than retry.backoff.ms). Opens connections through connections.py. Knows nothing of records or positions.
+Requests metadata at the start, every metadata.max.age.ms, and when an error shows that it is outdated (at most every
+retry.backoff.ms). Opens connections through connections.py. Knows nothing of records or positions.
 Source: NetworkClient.leastLoadedNode.
 """
 
@@ -32,19 +32,19 @@ from kafka_py.wire.messages.metadata import MetadataRequest, MetadataRequestTopi
 _log = logging.getLogger(__name__)
 
 WantedTopics = Callable[[], Collection[str] | None]
-"""The topics a client needs to know now; None stands for all."""
+"""Returns the topics whose metadata a client needs; None for all."""
 
 
 def network_error(error: ConnectionLost, node: Node) -> KafkaError:
-    """A lost connection as the error that callers handle."""
+    """The KafkaError for a lost connection."""
     return KafkaError(ErrorCode.NETWORK_EXCEPTION, f"Connection to {node} was lost: {error}")
 
 
 class Cluster:
-    """Metadata, connections and requests of one client; lives on one event loop.
+    """Metadata, connections and requests of one client; used on one event loop.
 
-    wanted: which topics to ask about. auto_create: whether asking may create them.
-    metrics: of the client; their windows end from `start` to `close`.
+    wanted: the topics whose metadata is requested. auto_create: whether the request may create them.
+    metrics: of the client; `start` starts their sample windows, `close` stops them.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Cluster:
         self.options = options
         self.clock = environment.clock
         self.supervisor = Supervisor(self.clock)
-        """Starts what this client does in the background, and reports what fails in it."""
+        """Starts the background tasks of this client, and reports their errors."""
         self.metrics = metrics
         self.connections = Connections(options, client_id, environment, metrics)
         servers = [parse_server(server) for server in options.bootstrap_servers if server]
@@ -82,7 +82,7 @@ class Cluster:
         self._last_error: Exception | None = None
 
     def start(self) -> None:
-        """Begins to keep the picture fresh; the first answer may still be to come."""
+        """Starts to request metadata; does not wait for the first response."""
         if self._keeper is None:
             pause_ms = max(1, self.options.retry_backoff_ms)
             self._keeper = self.supervisor.loop(
@@ -94,7 +94,7 @@ class Cluster:
                 self.metrics.start()
 
     def on_update(self, listener: Callable[[ClusterView], None]) -> None:
-        """Calls `listener` with every new view, before those who wait for it go on. What it raises is logged."""
+        """Calls `listener` with every new view, before callers of `refresh` continue. What it raises is logged."""
         self._listeners.append(listener)
 
     async def close(self) -> None:
@@ -113,18 +113,18 @@ class Cluster:
         await self.connections.close()
         self.supervisor.cancel()
 
-    # Keeping the picture fresh
+    # Metadata
 
     def request_refresh(self, *, at_once: bool = False) -> None:
-        """Has the metadata asked for again, soon; `at_once` for a reason that is new, such as another topic."""
+        """Requests new metadata after the back-off; at_once: without it, for a new reason such as another topic."""
         self._needed.set()
         if at_once:
             self._hurry.set()
 
     async def refresh(self, timeout_ms: float | None = None, *, at_once: bool = False) -> ClusterView:
-        """Waits for metadata asked for from now on.
+        """Requests metadata and waits for it.
 
-        Raises ClientTimeout, naming the last failure, when none comes within `timeout_ms` (default:
+        Raises ClientTimeout, naming the last failure, if none arrives within `timeout_ms` (default:
         request.timeout.ms).
         """
         waiter = asyncio.get_running_loop().create_future()
@@ -143,7 +143,7 @@ class Cluster:
         return self.view
 
     async def _keep_fresh(self) -> None:
-        """Asks once, when it is time; those who wait for an answer wait on when there is none."""
+        """Requests metadata once, when it is due; after a failure callers of `refresh` continue to wait."""
         await wait_until_set(self._needed, self.options.metadata_max_age_ms)
         self._needed.clear()
         self._hurry.clear()
@@ -166,7 +166,7 @@ class Cluster:
         await wait_until_set(self._hurry, self.options.retry_backoff_ms)
 
     def _failed(self, error: Exception) -> None:
-        """There is no answer: asks again soon."""
+        """Schedules a retry after a failed request."""
         self._last_error = error
         self._needed.set()
 
@@ -179,7 +179,7 @@ class Cluster:
         response = await self.send_any(request)
         view = view_of_response(response, self.view, self.clock.monotonic_ms())
         if not view.nodes:
-            raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, "the metadata answer names no broker")
+            raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, "the metadata response contains no broker")
         self.view = view
         self.connections.forget_others({**view.nodes, **self._bootstrap, **self._apart})
         for listener in self._listeners:
@@ -188,10 +188,10 @@ class Cluster:
     # Requests
 
     async def send(self, node_id: int, request: Any, *, timeout_ms: float | None = None) -> Any:
-        """The answer of one broker.
+        """Sends a request to one broker and returns the response.
 
-        Raises KafkaError(NETWORK_EXCEPTION) when it cannot be had, BROKER_NOT_AVAILABLE when the node is not known,
-        UNSUPPORTED_VERSION when the broker is too old or too new for the request.
+        Raises KafkaError(NETWORK_EXCEPTION) without a response, BROKER_NOT_AVAILABLE if the node is not known,
+        UNSUPPORTED_VERSION if the broker is too old or too new for the request.
         """
         node = self.view.nodes.get(node_id)
         if node is None:
@@ -204,20 +204,20 @@ class Cluster:
             raise
 
     async def send_apart(self, node: Node, request: Any, *, timeout_ms: float | None = None) -> Any:
-        """The answer of a node that is reached over a connection of its own: a coordinator, which holds answers back.
+        """Sends a request over a separate connection, as to a coordinator, whose responses may take long.
 
-        Its id is one that no broker has. Raises KafkaError(NETWORK_EXCEPTION), UNSUPPORTED_VERSION.
+        The node's id is one that no broker has. Raises KafkaError(NETWORK_EXCEPTION), UNSUPPORTED_VERSION.
         """
         self._apart[node.id] = node
         return await self._send_to(node, request, timeout_ms)
 
     async def version_apart(self, node: Node, request: type) -> int:
-        """The newest version of a request that such a node and we know. Raises as `send_apart`."""
+        """The newest version of a request that both such a node and this client know. Raises as `send_apart`."""
         self._apart[node.id] = node
         return (await self.connections.open(node)).version_for(request)
 
     def hang_up(self, node_id: int) -> None:
-        """Closes the connection to a node, if there is one; what was asked over it fails."""
+        """Closes the connection to a node, if there is one; requests without response fail."""
         self._apart.pop(node_id, None)
         connection = self.connections.current(node_id)
         if connection is not None:
@@ -231,9 +231,9 @@ class Cluster:
             raise network_error(error, node) from error
 
     async def send_any(self, request: Any, *, timeout_ms: float | None = None) -> Any:
-        """The answer of whichever broker is least loaded; the next one is tried when it cannot be reached.
+        """Sends a request to the least loaded broker; if it is unreachable, to the next one, and so on.
 
-        Raises the last failure when none can.
+        Raises the last error if all are unreachable.
         """
         if self._unresolved:
             await self._resolve()
@@ -248,7 +248,7 @@ class Cluster:
         raise failure
 
     async def _resolve(self) -> None:
-        """Learns the canonical names of the bootstrap servers. Raises KafkaError(BROKER_NOT_AVAILABLE)."""
+        """Resolves the canonical names of the bootstrap servers. Raises KafkaError(BROKER_NOT_AVAILABLE)."""
         async with self._resolving:
             if self._unresolved:
                 self.view = bootstrap_view(await canonical_servers(self._unresolved, self._resolver))
@@ -271,7 +271,7 @@ class Cluster:
         yield from (node for node_id, node in self._bootstrap.items() if node_id not in self.view.nodes)
 
     def current_connection(self, node_id: int) -> NodeConnection | None:
-        """The open connection to a node; None when there is none now."""
+        """The open connection to a node; None if there is none."""
         return self.connections.current(node_id)
 
     async def connection(self, node_id: int) -> NodeConnection:
@@ -286,7 +286,7 @@ class Cluster:
     def leader_of(self, partition: TopicPartition) -> Node:
         """The partition's leader.
 
-        Raises KafkaError(UNKNOWN_TOPIC_OR_PARTITION or LEADER_NOT_AVAILABLE), both worth a retry after a refresh.
+        Raises KafkaError(UNKNOWN_TOPIC_OR_PARTITION or LEADER_NOT_AVAILABLE); both may succeed after a refresh.
         """
         info = self.view.partition(partition)
         if info is None:

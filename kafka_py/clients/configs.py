@@ -20,7 +20,7 @@ INT_MAX = 2_147_483_647
 
 
 class SslOptions(OptionTable, no_effect="clients cannot use TLS"):
-    """TLS: read by the TLS transport; kept here so that every client accepts the same names."""
+    """Settings of TLS; present so that every client accepts the same names."""
 
     ssl_cipher_suites = Option[list[str] | None]("ssl.cipher.suites", None, kind=Kind.LIST, importance="low")
     ssl_enabled_protocols = Option("ssl.enabled.protocols", ["TLSv1.2", "TLSv1.3"])
@@ -47,8 +47,8 @@ class SslOptions(OptionTable, no_effect="clients cannot use TLS"):
     ssl_truststore_type = Option("ssl.truststore.type", "JKS")
 
 
-class SaslOptions(OptionTable, no_effect="clients cannot use SASL"):
-    """SASL: read by the authenticating transport; kept here so that every client accepts the same names."""
+class SaslClientOptions(OptionTable, no_effect="clients cannot use SASL"):
+    """Settings of SASL; present so that every client accepts the same names."""
 
     sasl_client_callback_handler_class = Option[str | None]("sasl.client.callback.handler.class", None, kind=Kind.CLASS)
     sasl_jaas_config = Option[str | None]("sasl.jaas.config", None, kind=Kind.PASSWORD)
@@ -76,20 +76,20 @@ class SaslOptions(OptionTable, no_effect="clients cannot use SASL"):
     sasl_mechanism = Option("sasl.mechanism", "GSSAPI")
 
 
-class ClientOptions(SslOptions, SaslOptions):
-    """What the producer, the consumer and the admin client share."""
+class ClientOptions(SslOptions, SaslClientOptions):
+    """The settings of all clients."""
 
     bootstrap_servers = Option[list[str]](
-        "bootstrap.servers", [], importance="high", about="host:port list; the rest of the cluster is learnt from it."
+        "bootstrap.servers", [], importance="high", about="host:port list, from which the cluster is discovered."
     )
     client_dns_lookup = Option(
         "client.dns.lookup",
         "use_all_dns_ips",
         one_of("default", "use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
-        about="With resolve_canonical_bootstrap_servers_only each address of a bootstrap server is connected to by its "
-        "canonical name; of every other name all addresses are tried.",
+        about="With resolve_canonical_bootstrap_servers_only each address of a bootstrap server is replaced by its "
+        "canonical name; of a name all addresses are tried.",
     )
-    client_id = Option("client.id", "", about="Sent with every request; the default is made of a counter.")
+    client_id = Option("client.id", "", about="Sent with every request; by default a generated one.")
     connections_max_idle_ms = Option(
         "connections.max.idle.ms", 540_000, kind=Kind.LONG, about="An unused connection is closed after this long."
     )
@@ -114,7 +114,7 @@ class ClientOptions(SslOptions, SaslOptions):
     reconnect_backoff_max_ms = Option("reconnect.backoff.max.ms", 1_000, at_least(0), kind=Kind.LONG, importance="low")
     reconnect_backoff_ms = Option("reconnect.backoff.ms", 50, at_least(0), kind=Kind.LONG, importance="low")
     request_timeout_ms = Option(
-        "request.timeout.ms", 30_000, at_least(0), about="How long an answer may take before the connection is closed."
+        "request.timeout.ms", 30_000, at_least(0), about="Time for a response before the connection is closed."
     )
     retry_backoff_ms = Option("retry.backoff.ms", 100, at_least(0), kind=Kind.LONG, importance="low")
     security_protocol = Option(
@@ -127,9 +127,9 @@ class ClientOptions(SslOptions, SaslOptions):
 
     @classmethod
     def load(cls, properties: Mapping[str, object]) -> Self:
-        """Parses what a user gave and warns of every name that no row has.
+        """Parses a user's settings; logs a warning for every unknown name.
 
-        Raises ConfigError naming the setting and its value.
+        Raises ConfigError, which names the setting and its value.
         """
         table = cls.parse(properties)
         for name in table.unknown:
@@ -147,14 +147,14 @@ class ClientOptions(SslOptions, SaslOptions):
         if self.security_protocol != "PLAINTEXT":
             raise ConfigError(
                 f"Invalid value {self.security_protocol} for configuration security.protocol: "
-                "this client speaks PLAINTEXT"
+                "this client supports PLAINTEXT only"
             )
 
 
 def parse_server(text: str) -> tuple[str, int]:
     """Host and port of one entry of bootstrap.servers: `host:port`, `[ipv6]:port` or `PROTOCOL://host:port`.
 
-    Raises ConfigError naming the entry.
+    Raises ConfigError, which names the entry.
     """
     address = text.rpartition("://")[2]
     host, separator, port = address.rpartition(":")

@@ -1,6 +1,6 @@
-"""One connection per broker: opened when first needed, opened again with back-off, closed when idle.
+"""One connection per broker: opened when first needed, re-opened with back-off, closed when idle.
 
-Knows nodes and when to connect to them; nothing of topics. What goes through one connection: node_connection.py.
+Knows nodes and when to connect to them; nothing of topics. node_connection.py has one connection.
 Source: KIP-144; ClusterConnectionStates (reconnect.backoff.*, socket.connection.setup.timeout.*).
 """
 
@@ -21,11 +21,11 @@ from kafka_py.net.client import BrokerConnection, ConnectionLost
 _log = logging.getLogger(__name__)
 
 JITTER = 0.2
-"""Waits before reconnecting are drawn from 20 % around their value, so that clients do not come back all at once."""
+"""Reconnect back-offs vary randomly by 20 %, so that clients do not reconnect at the same time."""
 
 
-class Link:
-    """What is remembered of one node, connected or not."""
+class NodeConnectionState:
+    """The connection state of one node, connected or not."""
 
     __slots__ = ("connecting", "connection", "failures", "retry_at")
 
@@ -39,8 +39,8 @@ class Link:
 class Connections:
     """All connections of one client.
 
-    environment: its chance draws by how much each wait is longer or shorter.
-    metrics: where traffic is counted; None for nowhere.
+    environment: provides the random numbers of the back-offs.
+    metrics: count the traffic; None for no metrics.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Connections:
         self._clock = environment.clock
         self._network = environment.network
         self._connect = environment.connect or self._connect_over_network
-        self._links: dict[int, Link] = {}
+        self._states: dict[int, NodeConnectionState] = {}
         self._rng = environment.chance.generator()
         self._closed = False
         self._metrics = metrics
@@ -64,8 +64,8 @@ class Connections:
 
     @property
     def open_count(self) -> int:
-        """How many connections are open."""
-        return sum(link.connection is not None and link.connection.is_open for link in self._links.values())
+        """The number of open connections."""
+        return sum(state.connection is not None and state.connection.is_open for state in self._states.values())
 
     def _counts_of(self, node_id: int) -> Counts | None:
         if self._metrics is None or self._whole is None:
@@ -77,19 +77,19 @@ class Connections:
         return found
 
     def current(self, node_id: int) -> NodeConnection | None:
-        """The node's open connection, None when there is none now."""
-        link = self._links.get(node_id)
-        if link is None or link.connection is None or not link.connection.is_open:
+        """The node's open connection, None if there is none."""
+        state = self._states.get(node_id)
+        if state is None or state.connection is None or not state.connection.is_open:
             return None
-        return link.connection
+        return state.connection
 
     def delay_ms(self, node_id: int) -> float:
-        """How long the back-off forbids to connect to the node; 0 when it does not."""
-        link = self._links.get(node_id)
-        return max(0.0, link.retry_at - self._clock.monotonic_ms()) if link else 0.0
+        """The remaining back-off of the node in ms; 0 without one."""
+        state = self._states.get(node_id)
+        return max(0.0, state.retry_at - self._clock.monotonic_ms()) if state else 0.0
 
     async def open(self, node: Node) -> NodeConnection:
-        """A connection to the node; callers share one attempt, and wait out the back-off first.
+        """Opens a connection to the node after the back-off; concurrent callers share one attempt.
 
         Raises KafkaError(NETWORK_EXCEPTION) when it cannot be opened.
         """
@@ -98,44 +98,44 @@ class Connections:
             return current
         if self._closed:
             raise KafkaError(ErrorCode.NETWORK_EXCEPTION, "the client is closed")
-        link = self._links.setdefault(node.id, Link())
-        if current is not None:  # the broker came back at another address
+        state = self._states.setdefault(node.id, NodeConnectionState())
+        if current is not None:  # the broker has restarted with another address
             current.close()
-        if link.connecting is None:
-            link.connecting = asyncio.get_running_loop().create_task(self._establish(node, link))
-        return await asyncio.shield(link.connecting)
+        if state.connecting is None:
+            state.connecting = asyncio.get_running_loop().create_task(self._establish(node, state))
+        return await asyncio.shield(state.connecting)
 
-    async def _establish(self, node: Node, link: Link) -> NodeConnection:
+    async def _establish(self, node: Node, state: NodeConnectionState) -> NodeConnection:
         try:
-            delay_ms = link.retry_at - self._clock.monotonic_ms()
+            delay_ms = state.retry_at - self._clock.monotonic_ms()
             if delay_ms > 0:
                 await asyncio.sleep(delay_ms / 1000)
-            setup_ms = self._setup_timeout_ms(link.failures)
+            setup_ms = self._setup_timeout_ms(state.failures)
             try:
                 wire = await self._connect(node, setup_ms)
             except Exception as error:
-                if not isinstance(error, (OSError, TimeoutError, ConnectionLost)):  # such as a host that is no name
+                if not isinstance(error, (OSError, TimeoutError, ConnectionLost)):  # such as an invalid host name
                     _log.warning("Connecting to %s failed unexpectedly", node, exc_info=True)
-                self._note_failure(link)
+                self._note_failure(state)
                 reason = str(error) or type(error).__name__
                 where = f"node {node.id} ({node.host}:{node.port})"
                 raise KafkaError(ErrorCode.NETWORK_EXCEPTION, f"Connection to {where} failed: {reason}") from error
-            link.failures = 0
+            state.failures = 0
             if self._whole is not None:
                 self._whole.created += 1
             counts = self._counts_of(node.id)
-            link.connection = NodeConnection(node, wire, self._options.request_timeout_ms, self._clock, counts)
-            # Should it be lost at once, the next attempt still waits reconnect.backoff.ms.
-            link.retry_at = self._clock.monotonic_ms() + self._jittered(self._options.reconnect_backoff_ms)
-            return link.connection
+            state.connection = NodeConnection(node, wire, self._options.request_timeout_ms, self._clock, counts)
+            # If the connection is lost immediately, the next attempt still waits reconnect.backoff.ms.
+            state.retry_at = self._clock.monotonic_ms() + self._jittered(self._options.reconnect_backoff_ms)
+            return state.connection
         finally:
-            link.connecting = None
+            state.connecting = None
 
-    def _note_failure(self, link: Link) -> None:
+    def _note_failure(self, state: NodeConnectionState) -> None:
         options = self._options
-        wait_ms = min(options.reconnect_backoff_ms * 2.0**link.failures, options.reconnect_backoff_max_ms)
-        link.failures = min(link.failures + 1, 30)
-        link.retry_at = self._clock.monotonic_ms() + self._jittered(max(wait_ms, options.reconnect_backoff_ms))
+        wait_ms = min(options.reconnect_backoff_ms * 2.0**state.failures, options.reconnect_backoff_max_ms)
+        state.failures = min(state.failures + 1, 30)
+        state.retry_at = self._clock.monotonic_ms() + self._jittered(max(wait_ms, options.reconnect_backoff_ms))
 
     def _setup_timeout_ms(self, failures: int) -> float:
         options = self._options
@@ -169,30 +169,30 @@ class Connections:
         if self._options.connections_max_idle_ms < 0:
             return
         oldest = self._clock.monotonic_s() - self._options.connections_max_idle_ms / 1000
-        for link in self._links.values():
-            connection = link.connection
+        for state in self._states.values():
+            connection = state.connection
             if connection is not None and not connection.in_flight and connection.last_used < oldest:
                 connection.close()
-                link.connection = None
+                state.connection = None
 
     def forget_others(self, known: dict[int, Node]) -> None:
         """Closes connections to nodes that are no longer part of the cluster."""
-        for node_id in [each for each in self._links if each not in known]:
-            link = self._links[node_id]
-            if link.connecting is None and (link.connection is None or not link.connection.in_flight):
-                if link.connection is not None:
-                    link.connection.close()
-                del self._links[node_id]
+        for node_id in [each for each in self._states if each not in known]:
+            state = self._states[node_id]
+            if state.connecting is None and (state.connection is None or not state.connection.in_flight):
+                if state.connection is not None:
+                    state.connection.close()
+                del self._states[node_id]
                 counts = self._counts.pop(node_id, None)
                 if counts is not None:
                     counts.node.close()
 
     async def close(self) -> None:
-        """Closes all; requests still in flight fail."""
+        """Closes all connections; requests in flight fail."""
         self._closed = True
-        for link in self._links.values():
-            if link.connecting is not None:
-                link.connecting.cancel()
-            if link.connection is not None:
-                link.connection.close()
-        self._links.clear()
+        for state in self._states.values():
+            if state.connecting is not None:
+                state.connecting.cancel()
+            if state.connection is not None:
+                state.connection.close()
+        self._states.clear()

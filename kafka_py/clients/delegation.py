@@ -1,4 +1,4 @@
-"""Methods of a client that are methods of its part `_core`: a signature and its docstring are in one place.
+"""Makes methods of a client from those of its part `_core`, so that a signature and its docstring exist once.
 
     class AsyncAdminClient:
         create_topics = delegated(topics.create_topics)  # from a function whose first argument is the core
@@ -6,8 +6,8 @@
     class AdminClient:
         create_topics = blocking(AsyncAdminClient.create_topics)  # waits for the result
 
-Type checkers see the parameters and the result of what is given; `inspect.signature` does so too. What is called for
-every record is written out instead: a method made here is one call more. Knows nothing of Kafka.
+Type checkers and `inspect.signature` see the parameters and the result of the original. Methods that are called for
+every record are written out instead, because a method made here costs one more call. Knows nothing of Kafka.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ T = TypeVar("T")
 
 
 class Delegating(Protocol[C_co]):
-    """A client around what does its work."""
+    """A client that wraps a core."""
 
     @property
     def _core(self) -> C_co: ...
 
 
 class Blocking(Delegating[C_co], Protocol[C_co]):
-    """A client that waits for what its core does on a loop."""
+    """A client that blocks until its core has completed a call on a loop."""
 
     def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """The coroutine's result, computed on the loop."""
@@ -38,7 +38,7 @@ class Blocking(Delegating[C_co], Protocol[C_co]):
 
 
 def delegated(method: Callable[Concatenate[C, P], T]) -> Callable[Concatenate[Delegating[C], P], T]:
-    """The method of the core, called where the client's is: a coroutine of the core's is one of the client's."""
+    """A method that calls the core's; if that is a coroutine function, so is this."""
 
     @functools.wraps(method)
     def call(self: Delegating[C], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -50,7 +50,7 @@ def delegated(method: Callable[Concatenate[C, P], T]) -> Callable[Concatenate[De
 def blocking(
     method: Callable[Concatenate[C, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[Blocking[C], P], T]:
-    """The coroutine of the core, waited for."""
+    """A method that blocks until the core's coroutine has completed."""
 
     @functools.wraps(method)
     def call(self: Blocking[C], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -60,7 +60,7 @@ def blocking(
 
 
 def on_loop(method: Callable[Concatenate[C, P], T]) -> Callable[Concatenate[Blocking[C], P], T]:
-    """The method of the core, which waits for nothing but has to be called on the loop."""
+    """A method that calls the core's on the loop, for a method that is not a coroutine function."""
 
     async def called(core: C, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return method(core, *args, **kwargs)

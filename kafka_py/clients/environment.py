@@ -1,4 +1,4 @@
-"""What a client gets from the world outside: time, chance, the network and the names in it.
+"""The environment of a client: clock, random numbers, network and name resolution.
 
 Source: docs/architecture.md.
 """
@@ -15,17 +15,17 @@ from kafka_py.net.client import BrokerConnection
 from kafka_py.net.network import Network, TcpNetwork
 
 Connect = Callable[[Node, float], Awaitable[BrokerConnection]]
-"""From (node, time-out in ms) to an open, negotiated connection."""
+"""(node, time-out in ms) -> an open connection with negotiated versions."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClientEnvironment(Environment):
-    """The machine's own, unless given.
+    """Clock, random numbers, network and resolver of a client; those of the machine by default.
 
-    network: where sockets come from.
-    resolver: looks up canonical names of bootstrap servers, where client.dns.lookup asks for them; the running loop
-    when None. See bootstrap.py.
-    connect: opens the connection to a node in place of one over `network`, for tests without sockets.
+    network: creates sockets.
+    resolver: looks up canonical names of bootstrap servers if client.dns.lookup asks for them; None: the running loop.
+    See bootstrap.py.
+    connect: opens the connection to a node instead of one over `network`, for tests without sockets.
     """
 
     network: Network = field(default_factory=TcpNetwork)
@@ -34,4 +34,4 @@ class ClientEnvironment(Environment):
 
 
 SYSTEM = ClientEnvironment()
-"""The machine's own clock, entropy and network, for clients to which nothing else is handed."""
+"""The machine's clock, random numbers and network: the default environment of clients."""

@@ -1,7 +1,7 @@
-"""Failures that only a client has; everything that has a place in the protocol is a KafkaError of base.
+"""Errors of clients only; errors of the protocol are KafkaErrors of base.
 
-`KafkaError.retriable` tells what may succeed later from what never will. Classes here exist where a caller wants to
-catch one case by name.
+`KafkaError.retriable` distinguishes errors that may disappear from permanent ones. The classes here are for cases that
+callers catch by name.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from kafka_py.base.ids import TopicPartition
 
 
 def error_code(number: int) -> ErrorCode:
-    """The code that an answer carries; one of the future counts as an unforeseen failure."""
+    """The error code of a response; UNKNOWN_SERVER_ERROR for an unknown number."""
     known = ErrorCode._value2member_map_.get(number, ErrorCode.UNKNOWN_SERVER_ERROR)
     assert isinstance(known, ErrorCode)
     return known
 
 
 class ClientTimeout(KafkaError):
-    """A call did not end within its time; what it asked for may still happen."""
+    """A call has timed out; the request may still be carried out."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(ErrorCode.REQUEST_TIMED_OUT, detail)
 
 
 class BufferExhausted(ClientTimeout):
-    """The producer's memory stayed full for max.block.ms."""
+    """buffer.memory stayed exhausted for max.block.ms."""
 
 
 class NoOffsetForPartition(KafkaError):
@@ -42,7 +42,7 @@ class NoOffsetForPartition(KafkaError):
 
 
 class OffsetOutOfRange(KafkaError):
-    """Positions outside their logs, with auto.offset.reset `none`; `offsets` holds the positions."""
+    """Positions outside of their logs, with auto.offset.reset `none`; `offsets` contains the positions."""
 
     def __init__(self, offsets: dict[TopicPartition, int]) -> None:
         super().__init__(
@@ -54,22 +54,22 @@ class OffsetOutOfRange(KafkaError):
 
 
 class WakeupError(Exception):
-    """Another thread called wakeup(); nothing went wrong."""
+    """The call was interrupted by wakeup()."""
 
 
 class IllegalState(RuntimeError):
-    """The call makes no sense in the client's present state: closed, not assigned, used by two threads."""
+    """The call is not possible in the client's present state: closed, not assigned, used by another thread."""
 
 
 class ConcurrentModification(IllegalState):
-    """Two threads, or two tasks, use a consumer at once; only `wakeup` may be called from elsewhere."""
+    """Two threads, or two tasks, use a consumer at the same time; only `wakeup` may be called concurrently."""
 
     def __init__(self) -> None:
         super().__init__("another thread or task is using this consumer now; only wakeup may be called from elsewhere")
 
 
 class CommitFailed(KafkaError):
-    """The group has given the partitions to others meanwhile; their records will be read again there."""
+    """The partitions were reassigned to other members, which will read the uncommitted records again."""
 
     def __init__(self, code: ErrorCode) -> None:
         super().__init__(
@@ -80,7 +80,7 @@ class CommitFailed(KafkaError):
 
 
 class RebalanceInProgress(KafkaError):
-    """The group is rebalancing: commit again after the next poll, or not at all."""
+    """The group is rebalancing: commit after the next poll."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -91,16 +91,16 @@ class RebalanceInProgress(KafkaError):
 
 
 class LogTruncation(KafkaError):
-    """Records that were read are gone, with auto.offset.reset `none`.
+    """Records below the position were truncated, with auto.offset.reset `none`.
 
-    diverging_offset: from where on they are; None when the leader does not know.
+    diverging_offset: the first truncated offset; None if the leader does not know it.
     """
 
     def __init__(self, partition: TopicPartition, offset: int | None, diverging_offset: int | None) -> None:
-        known = "" if diverging_offset is None else f" The logs part at offset {diverging_offset}."
+        known = "" if diverging_offset is None else f" The logs diverge at offset {diverging_offset}."
         super().__init__(
             ErrorCode.OFFSET_OUT_OF_RANGE,
-            f"the log of {partition} was cut before offset {offset}, and auto.offset.reset is none.{known}",
+            f"the log of {partition} was truncated below offset {offset}, and auto.offset.reset is none.{known}",
         )
         self.partition = partition
         self.diverging_offset = diverging_offset

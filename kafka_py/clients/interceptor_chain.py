@@ -1,6 +1,6 @@
-"""What the interceptors of producer and consumer share: a chain whose failures are logged and go no further (KIP-42).
+"""The chain of interceptors of producers and consumers: their exceptions are logged and not passed on (KIP-42).
 
-Knows nothing of records. The classes that applications derive from stand beside what they intercept.
+Knows nothing of records. Base classes for applications are in producer/interceptors.py and consumer/interceptors.py.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class InterceptorChain:
         return bool(self._chain)
 
     def _changed(self, method: str, value: T, accept: Callable[[Any], T], about: str = "") -> T:
-        """What all of them make of a value; one that fails leaves it as the one before it did."""
+        """The value as changed by all interceptors; one that fails is skipped."""
         for interceptor in self._chain:
             try:
                 value = accept(getattr(interceptor, method)(value))
@@ -35,7 +35,7 @@ class InterceptorChain:
         return value
 
     def _tell(self, method: str, *arguments: object) -> None:
-        """Calls it of all that have it."""
+        """Calls the method of all interceptors that have it."""
         for interceptor in self._chain:
             try:
                 getattr(interceptor, method, _nothing)(*arguments)
@@ -43,7 +43,7 @@ class InterceptorChain:
                 _log_failure(interceptor, method)
 
     def close(self) -> None:
-        """Closes those that can be closed."""
+        """Closes all interceptors that have `close`."""
         self._tell("close")
 
 

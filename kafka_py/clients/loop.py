@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own: what lets plain blocking code use the asyncio clients.
+"""An event loop in a separate thread, through which blocking code uses the asyncio clients.
 
 The blocking clients own one each; every call of theirs is a coroutine run here. Knows nothing of Kafka.
 
@@ -37,7 +37,7 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
 
 
 async def wait_until_set(event: asyncio.Event, timeout_ms: float) -> bool:
-    """Whether the event was set in time. Unlike asyncio.wait_for of 3.11 this never swallows a cancellation."""
+    """Whether the event was set in time. Unlike asyncio.wait_for of Python 3.11 it never loses a cancellation."""
     try:
         async with asyncio.timeout(max(0.0, timeout_ms) / 1000):
             await event.wait()
@@ -101,7 +101,7 @@ class LoopThread:
 
     @property
     def is_current(self) -> bool:
-        """Whether the caller runs on this loop's thread (a callback), where waiting would never end."""
+        """Whether the caller runs on this loop's thread (a callback), where waiting would be a deadlock."""
         return threading.current_thread() is self._thread
 
     def run(self, coroutine: Coroutine[Any, Any, T], timeout_s: float | None = None) -> T:
@@ -145,7 +145,7 @@ class LoopThread:
         return not self._thread.is_alive() and answers.empty()
 
     def post(self, callback: Callable[..., object], *arguments: object) -> None:
-        """Has the loop call `callback` soon; does nothing once the loop is closed."""
+        """Schedules `callback` on the loop; does nothing once the loop is closed."""
         with contextlib.suppress(RuntimeError):
             self.loop.call_soon_threadsafe(callback, *arguments)
 

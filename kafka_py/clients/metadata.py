@@ -1,6 +1,6 @@
-"""What a client knows of the cluster: brokers, topics, partitions and their leaders, as one frozen value.
+"""A client's metadata of the cluster: brokers, topics, partitions and their leaders, as one frozen value.
 
-Pure: a view is made of a MetadataResponse and the view before it; cluster.py asks for the responses.
+Pure: a view is made from a MetadataResponse and the previous view; cluster.py sends the requests.
 Source: Metadata; KIP-320 (a leader epoch never decreases).
 """
 
@@ -21,7 +21,7 @@ NO_NODE = -1
 
 
 class Node(NamedTuple):
-    """One broker as clients reach it. Bootstrap servers have negative ids until their real one is known."""
+    """The address of one broker. Bootstrap servers have negative ids until their broker ids are known."""
 
     id: int
     host: str
@@ -33,7 +33,7 @@ class Node(NamedTuple):
 
 
 class PartitionInfo(NamedTuple):
-    """Who holds one partition; `leader` is a node id, -1 when there is none."""
+    """One partition with its replicas; `leader` is a node id, -1 when there is none."""
 
     topic: str
     partition: int
@@ -61,7 +61,7 @@ class TopicInfo(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ClusterView:
-    """The cluster at one moment. `fetched_ms` is on the monotonic clock; a bootstrap view has never been fetched."""
+    """The cluster at one time. `fetched_ms` is on the monotonic clock; None for a bootstrap view."""
 
     nodes: Mapping[int, Node] = field(default_factory=dict)
     topics: Mapping[str, TopicInfo] = field(default_factory=dict)
@@ -77,10 +77,10 @@ class ClusterView:
         number, known = partition.partition, topic.partitions
         if 0 <= number < len(known) and known[number].partition == number:
             return known[number]
-        return next((info for info in known if info.partition == number), None)  # some may be left out
+        return next((info for info in known if info.partition == number), None)  # metadata may lack some
 
     def leader(self, partition: TopicPartition) -> Node | None:
-        """The partition's leader, None when it has none, or none that is alive."""
+        """The partition's leader, None if it has none or the leader is not alive."""
         info = self.partition(partition)
         return None if info is None else self.nodes.get(info.leader)
 
@@ -91,7 +91,7 @@ class ClusterView:
 
 
 def bootstrap_view(servers: Iterable[tuple[str, int]]) -> ClusterView:
-    """The view before the first response: the configured servers under ids -1, -2, ..."""
+    """The view before the first response: the bootstrap servers with the ids -1, -2, ..."""
     nodes = {-number: Node(-number, host, port) for number, (host, port) in enumerate(servers, 1)}
     return ClusterView(nodes=nodes)
 
@@ -101,9 +101,9 @@ def view_of_response(
 ) -> ClusterView:
     """The next view.
 
-    keep: topics that were not asked for now, and stay as they are.
-    A partition whose leader epoch in the response is older than the one we know stays as it is: the answer came
-    from a broker that is behind.
+    keep: topics that were not requested, and are not changed.
+    A partition whose leader epoch in the response is older than the known one is not changed: the broker that responded
+    has outdated metadata.
     """
     nodes = {broker.node_id: Node(broker.node_id, broker.host, broker.port, broker.rack) for broker in response.brokers}
     topics = {name: before.topics[name] for name in keep if name in before.topics}
@@ -140,7 +140,7 @@ def _topic_info(topic: MetadataResponseTopic, before: TopicInfo | None) -> Topic
 
 
 def least_loaded(candidates: Mapping[int, int], draw: Random) -> int | None:
-    """The node id with the fewest requests in flight; equals are drawn by lot. None when there is no candidate.
+    """The node id with the fewest requests in flight, a random one among equals. None without candidates.
 
     candidates: node id to requests in flight.
     """

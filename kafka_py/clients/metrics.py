@@ -1,8 +1,8 @@
-"""What a client counts, under the names and groups of Kafka's own clients, and how it is asked for.
+"""The metrics of a client, under the names and groups of Kafka's Java clients.
 
 The rows are those of base: a Total is a plain integer on the loop, a Sampled takes values one by one; windows are
 `metrics.num.samples` of `metrics.sample.window.ms`. `ClientMetrics` is one client's registry; here are also the tables
-that all clients share, those of connections. What a producer or consumer counts besides stands in its own metrics.py.
+that all clients share, those of connections. producer/metrics.py and consumer/metrics.py have the others.
 Source: Selector, MetricNameTemplate (names of groups and tags).
 """
 
@@ -22,7 +22,7 @@ CLIENT = ("client-id",)
 NODE = ("client-id", "node-id")
 TOPIC = ("client-id", "topic")
 PARTITION = ("client-id", "topic", "partition")
-"""What tells the instances of one table apart; the attribute names are Kafka's."""
+"""The tags of the instances of one table; the names are Kafka's."""
 
 
 class MetricName(NamedTuple):
@@ -38,7 +38,7 @@ class MetricName(NamedTuple):
 
 
 class MetricValues(dict[MetricName, float]):
-    """All metrics of a client with the values they had when they were asked for."""
+    """All metrics of a client with their values at one time."""
 
     def find(self, name: str, group: str = "", **tags: str) -> float:
         """The value of the one metric of that name, group (any, when empty) and tags (`client_id` for client-id).
@@ -50,21 +50,21 @@ class MetricValues(dict[MetricName, float]):
             each for each in self if each.name == name and group in ("", each.group) and wanted.issubset(each.tags)
         ]
         fewest = min((len(each.tags) for each in found), default=0)
-        found = [each for each in found if len(each.tags) == fewest]  # a client's own before that of one of its topics
+        found = [each for each in found if len(each.tags) == fewest]  # the client's metric, not that of a topic
         if len(found) != 1:
             raise KeyError(f"{len(found)} metrics are called {name} {group} {tags}")
         return self[found[0]]
 
 
 class Traffic(NamedTuple):
-    """Which tables the connections of a kind of client count in: all together, and each broker's."""
+    """The connection tables of a type of client: of all connections, and of each broker."""
 
     whole: type[ConnectionMetrics]
     node: type[NodeMetrics]
 
 
 class ClientMetrics(MetricRegistry):
-    """The tables of one client, and the timer that ends their windows.
+    """The tables of one client, and the timer of their sample windows.
 
     traffic: PRODUCER, CONSUMER or ADMIN.
     """
@@ -77,7 +77,7 @@ class ClientMetrics(MetricRegistry):
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
-        """Windows end from now on, on the running loop."""
+        """Starts the timer of the sample windows on the running loop."""
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self.sampling.window_ms / 1000, self._end_window)
 
@@ -89,13 +89,13 @@ class ClientMetrics(MetricRegistry):
             self.start()
 
     def stop(self) -> None:
-        """The client is closed; its metrics keep their last values."""
+        """Stops the timer when the client is closed; the metrics keep their last values."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def values(self) -> MetricValues:
-        """Every metric as it is now; from any thread."""
+        """The present value of every metric; callable from any thread."""
         self.settle()
         values = MetricValues()
         for table in self.tables():
@@ -106,7 +106,7 @@ class ClientMetrics(MetricRegistry):
         return values
 
     def descriptions(self) -> Iterator[tuple[MetricName, str]]:
-        """Every metric with a sentence on what it is."""
+        """Every metric with its description."""
         for table in self.tables():
             for row in table.rows():
                 for name in row.read(table):
@@ -131,7 +131,7 @@ class ClientTable(MetricTable, attributes=True):
 
 
 class ConnectionMetrics(ClientTable, tags=CLIENT):
-    """All connections of a client together. The owner tells how many there are: `open_count`."""
+    """All connections of a client together. The owner has their number: `open_count`."""
 
     connections = Gauge("connection-count", of=lambda owner: owner.open_count, about="Open connections.")
     created = Total("connection-creation-total", rate="connection-creation-rate", about="Connections made.")
@@ -154,34 +154,34 @@ class NodeMetrics(ClientTable, tags=NODE):
     requests = Total("request-total", rate="request-rate", about="Requests sent.")
     responses = Total("response-total", rate="response-rate", about="Responses received.")
     request_size = Sampled(avg="request-size-avg", max="request-size-max", unit="bytes", about="Size of a request.")
-    latency = Sampled(avg="request-latency-avg", max="request-latency-max", unit="ms", about="From request to answer.")
+    latency = Sampled(avg="request-latency-avg", max="request-latency-max", unit="ms", about="Request to response.")
 
 
 class ProducerConnectionMetrics(ConnectionMetrics, group="producer-metrics"):
-    """Of a producer."""
+    """All connections of a producer."""
 
 
 class ProducerNodeMetrics(NodeMetrics, group="producer-node-metrics", tags=NODE):
-    """Of a producer."""
+    """The traffic of a producer with one broker."""
 
 
 class ConsumerConnectionMetrics(ConnectionMetrics, group="consumer-metrics"):
-    """Of a consumer."""
+    """All connections of a consumer."""
 
 
 class ConsumerNodeMetrics(NodeMetrics, group="consumer-node-metrics", tags=NODE):
-    """Of a consumer."""
+    """The traffic of a consumer with one broker."""
 
 
 class AdminConnectionMetrics(ConnectionMetrics, group="admin-client-metrics"):
-    """Of an admin client."""
+    """All connections of an admin client."""
 
 
 class AdminNodeMetrics(NodeMetrics, group="admin-client-node-metrics", tags=NODE):
-    """Of an admin client."""
+    """The traffic of an admin client with one broker."""
 
 
 PRODUCER = Traffic(ProducerConnectionMetrics, ProducerNodeMetrics)
 CONSUMER = Traffic(ConsumerConnectionMetrics, ConsumerNodeMetrics)
 ADMIN = Traffic(AdminConnectionMetrics, AdminNodeMetrics)
-"""For each kind of client."""
+"""The connection tables of each type of client."""

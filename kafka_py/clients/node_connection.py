@@ -1,7 +1,7 @@
-"""One open connection with what a client needs of it: versions, time-outs, waiting when the broker asks for it, counts.
+"""One open connection of a client: negotiated versions, time-outs, throttling by the broker, metrics.
 
-Knows nothing of other brokers or of connecting; connections.py makes it.
-Source: NetworkClient; KIP-219 (waiting).
+Knows nothing of other brokers or of connecting; connections.py creates it.
+Source: NetworkClient; KIP-219 (throttling).
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from kafka_py.wire.schema import schema_of
 
 
 class Counts(NamedTuple):
-    """Where the traffic of a connection is counted."""
+    """The metrics that count the traffic of a connection."""
 
     whole: ConnectionMetrics
     node: NodeMetrics
 
 
 class _Held(NamedTuple):
-    """A request that waits until the broker may be asked again. future: None for one that is not answered."""
+    """A request that waits for the end of a throttle time. future: None for a request without response."""
 
     request: Any
     version: int
@@ -37,7 +37,7 @@ class _Held(NamedTuple):
 
 
 class NodeConnection:
-    """An open connection with what the client needs to know of it."""
+    """An open connection with its negotiated versions and its throttle time."""
 
     __slots__ = (
         "_api", "_counted_bytes", "_counts", "_held", "_loop", "_muted_until_s", "_now_s", "_request_timeout_s",
@@ -67,21 +67,21 @@ class NodeConnection:
 
     @property
     def in_flight(self) -> int:
-        """Requests sent, or held back, and not answered."""
+        """The number of requests, sent or throttled, without response."""
         return self.wire.in_flight + len(self._held)
 
     @property
     def unsent_bytes(self) -> int:
-        """What the socket has not taken yet."""
+        """The bytes that the socket has not accepted yet."""
         return self.wire.unsent_bytes
 
     @property
     def muted_for_ms(self) -> float:
-        """How long the broker is to be left alone, as it asked; 0 when it is not."""
+        """The remaining throttle time in ms; 0 without one."""
         return max(0.0, self._muted_until_s - self._now_s()) * 1000 if self._muted_until_s else 0.0
 
     def version_for(self, request: type) -> int:
-        """The newest version of the request that both sides know.
+        """The newest version of the request that both the broker and this client know.
 
         Raises KafkaError(UNSUPPORTED_VERSION) when there is none.
         """
@@ -106,15 +106,15 @@ class NodeConnection:
             if version >= max(ours.min_version, theirs[0]):
                 return version
         raise KafkaError(
-            ErrorCode.UNSUPPORTED_VERSION, f"the broker at {self.node} has no version of {ours.name} that we know"
+            ErrorCode.UNSUPPORTED_VERSION, f"the broker at {self.node} supports no known version of {ours.name}"
         )
 
     # Requests
 
     def send(self, request: Any, *, version: int | None = None, timeout_ms: float | None = None) -> asyncio.Future[Any]:
-        """Sends at once, or once the broker may be asked again; the future holds the response, or ConnectionLost.
+        """Sends a request, after the throttle time if there is one; the future gets the response, or ConnectionLost.
 
-        An answer that does not come in time costs the connection, for the ones behind it cannot come either.
+        If a response does not arrive in time the connection is closed, because later responses cannot arrive either.
         """
         if version is None:
             version = self.version_for(type(request))
@@ -142,7 +142,7 @@ class NodeConnection:
         return future
 
     def send_and_forget(self, request: Any) -> None:
-        """Sends a request that the broker does not answer: a produce with acks=0."""
+        """Sends a request without response: a Produce with acks=0."""
         version = self.version_for(type(request))
         if self._muted_until_s and self._is_muted():
             self._held.append(_Held(request, version, 0.0, None))
@@ -157,7 +157,7 @@ class NodeConnection:
 
     def _give_up(self, future: asyncio.Future[Any]) -> None:
         if not future.done():
-            self.close("a request was not answered within request.timeout.ms")
+            self.close("a request had no response within request.timeout.ms")
 
     def _take_answer(self, api: ApiKey, version: int, response: Any, sent_s: float) -> None:
         if self._counts is not None:
@@ -166,10 +166,10 @@ class NodeConnection:
         if wait_ms:
             self._muted_until_s = max(self._muted_until_s, self._now_s() + wait_ms / 1000)
 
-    # Waiting as the broker asked
+    # Throttling
 
     def _is_muted(self) -> bool:
-        """Whether a request must wait; if so, what waits will be sent in time."""
+        """Whether a request has to wait for the end of the throttle time; starts the timer for that."""
         if not self._held and self._now_s() >= self._muted_until_s:
             self._muted_until_s = 0.0
             return False
@@ -179,7 +179,7 @@ class NodeConnection:
 
     def _unmute(self) -> None:
         self._unmuting = None
-        if self._muted_until_s > self._now_s():  # another answer asked for more meanwhile
+        if self._muted_until_s > self._now_s():  # another response has extended the throttle time
             self._unmuting = self._loop.call_later(self._muted_until_s - self._now_s(), self._unmute)
             return
         self._muted_until_s = 0.0
@@ -208,7 +208,7 @@ class NodeConnection:
         counts.node.latency.update(latency_ms)
 
     def close(self, reason: str = "the client closed it") -> None:
-        """Ends it; requests in flight, or held back, fail with ConnectionLost."""
+        """Closes the connection; requests without response, sent or throttled, fail with ConnectionLost."""
         self.wire.close(reason)
         if self._unmuting is not None:
             self._unmuting.cancel()
@@ -220,7 +220,7 @@ class NodeConnection:
 
 
 def _hand_on_to(waiting: asyncio.Future[Any]) -> Any:
-    """A callback that gives what became of one future to another."""
+    """A callback that copies the outcome of a future to `waiting`."""
 
     def hand_on(answer: asyncio.Future[Any]) -> None:
         if waiting.done():

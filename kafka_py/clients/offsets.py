@@ -1,4 +1,4 @@
-"""A committed offset, as the consumer and the admin client take and give it, and how offsets are asked for.
+"""A committed offset, as a parameter and a result of consumer and admin client.
 
 Source: OffsetAndMetadata.
 """
@@ -12,9 +12,9 @@ CONSUMER = -1
 
 
 class OffsetAndMetadata(NamedTuple):
-    """Where a group goes on: the offset of the next record to read.
+    """A committed offset: that of the next record to read.
 
-    leader_epoch: of the last record read (KIP-320), -1 when not known. metadata: the committer's own text.
+    leader_epoch: of the last record read (KIP-320), -1 when not known. metadata: a text of the application.
     """
 
     offset: int

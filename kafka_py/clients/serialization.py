@@ -1,6 +1,6 @@
-"""Turns keys and values into bytes and back, as key.serializer, value.deserializer and their like ask.
+"""Serializers and deserializers of keys and values: key.serializer, value.deserializer and so on.
 
-A setting may be: nothing (bytes pass through), a callable from data to bytes (or from bytes to data), a class or
+A setting may be: nothing (bytes are not changed), a callable from data to bytes (or from bytes to data), a class or
 object with `serialize(topic, data)` / `deserialize(topic, data)`, the name of such a class as
 `package.module.Class`, or one of Kafka's own names (`org.apache.kafka.common.serialization.StringSerializer`).
 
@@ -73,7 +73,7 @@ class Text:
 
 
 class Plain:
-    """Bytes as they are."""
+    """Bytes, unchanged."""
 
     def serialize(self, _topic: str, data: bytes | None) -> bytes | None:
         return data
@@ -83,7 +83,7 @@ class Plain:
 
 
 class Uuid:
-    """A uuid as its usual text."""
+    """A UUID in its text form."""
 
     def serialize(self, _topic: str, data: uuid.UUID | None) -> bytes | None:
         return None if data is None else str(data).encode()
@@ -96,7 +96,7 @@ class Uuid:
 
 
 class Void:
-    """Nothing: null and nothing else."""
+    """Null only."""
 
     def serialize(self, _topic: str, data: None) -> None:
         if data is not None:
@@ -123,29 +123,29 @@ _BUILT_IN: dict[str, Callable[[], Any]] = {
 
 
 def serialization_error(detail: str) -> KafkaError:
-    """Data that a serializer cannot turn; never worth a retry."""
+    """The error for data that cannot be serialized or deserialized; not retriable."""
     return KafkaError(ErrorCode.INVALID_RECORD, detail)
 
 
 def unfit(data: Any, name: str) -> KafkaError:
-    """Data of a type, or a value, that the serializer of that name does not take."""
+    """The error for data whose type or value the named serializer does not accept."""
     return serialization_error(f"Can't convert {data!r} of class {type(data).__name__} with the {name}")
 
 
 def serializer(setting: str, value: Any, configs: Mapping[str, Any]) -> Serialize | None:
-    """What `key.serializer` or `value.serializer` asks for; None when bytes pass through."""
+    """The function for `key.serializer` or `value.serializer`; None when bytes are not changed."""
     resolved: Serialize | None = _resolve(setting, value, configs, "Serializer", "serialize")
     return resolved
 
 
 def deserializer(setting: str, value: Any, configs: Mapping[str, Any]) -> Deserialize | None:
-    """What `key.deserializer` or `value.deserializer` asks for; None when bytes pass through."""
+    """The function for `key.deserializer` or `value.deserializer`; None when bytes are not changed."""
     resolved: Deserialize | None = _resolve(setting, value, configs, "Deserializer", "deserialize")
     return resolved
 
 
 def closer(convert: Callable[..., Any] | None) -> Callable[[], object] | None:
-    """The `close` of the object that a setting named, if it has one."""
+    """The `close` method of the object in the setting, if it has one."""
     close: Callable[[], object] | None = getattr(getattr(convert, "__self__", None), "close", None)
     return close
 

@@ -1,7 +1,7 @@
-"""Which answers ask their client to wait for `throttle_time_ms` (KIP-219).
+"""Which responses throttle the client for `throttle_time_ms` (KIP-219).
 
-In older versions the broker held the answer back for that time itself, and the client must not wait once more; since
-the version named here it answers at once, and the client leaves it alone.
+In older versions the broker delayed the response for that time itself, and the client must not wait again; from the
+version named here on it responds immediately, and the client sends nothing for that time.
 Source: KIP-219; AbstractResponse.shouldClientThrottle.
 """
 
@@ -52,11 +52,11 @@ WAITS_SINCE = {
     ApiKey.LIST_PARTITION_REASSIGNMENTS: 0,
     ApiKey.OFFSET_DELETE: 0,
 }
-"""API -> the version since which the client waits; what is not named never asks for it."""
+"""API -> the first version in which the client waits; other APIs do not throttle clients."""
 
 
 def asked_to_wait_ms(api: ApiKey, version: int, response: object) -> int:
-    """For how long the client sends nothing more to the broker that answered so."""
+    """How long, in ms, the client sends nothing to the broker after this response."""
     throttle_time_ms: int = getattr(response, "throttle_time_ms", 0)
     if throttle_time_ms <= 0 or version < WAITS_SINCE.get(api, NEVER):
         return 0

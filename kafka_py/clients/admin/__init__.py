@@ -1,11 +1,11 @@
-"""The admin client: topics, settings and brokers, looked at and changed over the protocol.
+"""The admin client: describes and changes topics, settings, brokers and groups over the protocol.
 
     client.py              AsyncAdminClient and AdminClient
-    core.py                what all calls share: controller, retries
+    core.py                shared by all calls: controller, retries
     results.py             a value or an error per item
     topics.py              create, delete, list and describe topics
     records.py             delete records
-    offsets.py             offsets of partitions by time
+    offsets.py             offsets of partitions by timestamp
     settings.py            describe and alter settings
     brokers.py             the cluster, API versions, controlled shutdown
     replicas.py            elect leaders, reassign partitions
@@ -15,5 +15,5 @@
     group_descriptions.py  values of groups
     configs.py             the client's own settings
 
-Not obvious: a call is a plain function whose first argument is the AdminCore; client.py makes methods of all of them.
+Not obvious: a call is a plain function whose first argument is the AdminCore; client.py turns all of them into methods.
 """

@@ -1,4 +1,4 @@
-"""Admin calls on brokers: the cluster, which APIs a broker speaks, and leading away from one that is to stop.
+"""Admin calls on brokers: the cluster, the API versions of a broker, controlled shutdown.
 
 Source: KIP-700 (older brokers are asked for Metadata); KafkaAdminClient.
 """
@@ -40,7 +40,7 @@ class VersionRange(NamedTuple):
 async def describe_cluster(
     core: AdminCore, *, include_authorized_operations: bool = False, timeout: float | None = None
 ) -> ClusterDescription:
-    """The cluster as one broker sees it now."""
+    """The cluster according to the metadata of one broker."""
 
     async def call(left_ms: int) -> ClusterDescription:
         try:
@@ -81,10 +81,10 @@ async def _describe_by_metadata(core: AdminCore, operations: bool, timeout_ms: i
 
 
 async def controlled_shutdown(core: AdminCore, broker: int, *, timeout: float | None = None) -> set[TopicPartition]:
-    """Has the controller lead everything elsewhere that this broker leads, and take its replicas out of sync.
+    """Lets the controller move leaders away from this broker and remove its replicas from in-sync sets.
 
-    The broker keeps running, without leading, until it is restarted. Returns the replicated partitions that it
-    leads still, for want of another replica in sync.
+    The broker continues to run, without leading, until it is restarted. Returns the replicated partitions that it
+    still leads, because no other replica is in sync.
     Raises KafkaError(BROKER_NOT_AVAILABLE) for a broker that is not registered.
     """
 
@@ -95,7 +95,7 @@ async def controlled_shutdown(core: AdminCore, broker: int, *, timeout: float | 
         if error is None:
             rows = response.remaining_partitions
             return {None: {TopicPartition(row.topic_name, row.partition_index) for row in rows}}
-        if error.code is ErrorCode.STALE_CONTROLLER_EPOCH:  # as it says that it is not the controller
+        if error.code is ErrorCode.STALE_CONTROLLER_EPOCH:  # sent by a broker that is not the controller
             await core.refresh()
         return {None: error}
 
@@ -108,7 +108,7 @@ async def controlled_shutdown(core: AdminCore, broker: int, *, timeout: float | 
 async def api_versions(
     core: AdminCore, broker: int | None = None, *, timeout: float | None = None
 ) -> dict[ApiKey, VersionRange]:
-    """What a broker (any, when None) speaks."""
+    """The APIs of a broker (None: of any) that this client knows, with the versions of the broker."""
 
     async def call(_left_ms: int) -> dict[ApiKey, VersionRange]:
         if core.cluster.view.fetched_ms is None:
@@ -121,7 +121,7 @@ async def api_versions(
 
 
 async def offered_versions(core: AdminCore, broker: int, *, timeout: float | None = None) -> dict[int, VersionRange]:
-    """All that a broker says it speaks, by API key, also what this client does not know."""
+    """All APIs of a broker by API key, including those that this client does not know."""
 
     async def call(left_ms: int) -> dict[int, VersionRange]:
         await core.know(broker)

@@ -1,11 +1,11 @@
-"""The admin client's two faces: `AdminClient` for plain blocking code, `AsyncAdminClient` for asyncio.
+"""The admin clients: `AdminClient` for blocking code, `AsyncAdminClient` for asyncio.
 
     admin = AdminClient({"bootstrap.servers": "localhost:9092"})
     admin.create_topics([NewTopic("topic", 3, 1)]).all()
 
-Calls on several things give a `Results`: each item's value or KafkaError. All calls may be made from several threads
-(or tasks) at once. Each call is a function over the AdminCore, in one of the files that __init__.py lists; its
-parameters and its docstring are there.
+Calls on several items return a `Results`: each item's value or KafkaError. Calls may be made from several threads (or
+tasks) at the same time. Each call is a function over the AdminCore, in one of the files that __init__.py lists, with
+its parameters and its docstring.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class AsyncAdminClient:
 
     @property
     def client_id(self) -> str:
-        """client.id, or the one that this client was given."""
+        """client.id, or the generated one."""
         return self._core.client_id
 
     @property
     def cluster(self) -> Cluster:
-        """The cluster, looked for from the first use on; for requests that are no admin calls."""
+        """The cluster, to which the first use connects; for requests that are not admin calls."""
         return self._core.cluster
 
     create_topics = delegated(topics.create_topics)
@@ -93,7 +93,7 @@ class AsyncAdminClient:
 
 
 class AdminClient:
-    """All admin calls, blocking; an event loop in a thread of its own does the work.
+    """All admin calls, blocking; they run on an event loop in a separate thread.
 
     configs: Kafka's admin settings by name.
     environment: time, chance and network; the machine's own unless given.
@@ -144,7 +144,7 @@ class AdminClient:
     metrics = delegated(AsyncAdminClient.metrics)
 
     def close(self) -> None:
-        """As AsyncAdminClient.close, and ends the thread; may be called again."""
+        """Closes the client as AsyncAdminClient.close does, and ends its thread; may be called repeatedly."""
         if not self._closed:
             self._closed = True
             self._run(self._core.close())

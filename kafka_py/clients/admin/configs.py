@@ -10,7 +10,7 @@ from kafka_py.clients.configs import INT_MAX, ClientOptions
 
 
 class AdminOptions(ClientOptions):
-    """Names, types and defaults."""
+    """The admin client's settings: names, types and defaults."""
 
     bootstrap_servers = Option[list[str]]("bootstrap.servers", [], required=True, importance="high")
     connections_max_idle_ms = Option("connections.max.idle.ms", 300_000, kind=Kind.LONG)

@@ -1,7 +1,7 @@
-"""What all admin calls share: the cluster, the search for the controller, and the rule for trying again.
+"""The core of the admin client: the cluster, the controller's connection, and the rules for retries.
 
-A call is tried until default.api.timeout.ms is over: as a whole when no broker can be reached, and item by item when
-the broker asked is not the controller (any more) or wants the client to slow down.
+A call is retried until default.api.timeout.ms: as a whole if no broker is reachable, and item by item if the broker is
+not (or no longer) the controller or throttles the client.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ V = TypeVar("V")
 _numbers = itertools.count(1)
 
 TRY_AGAIN = (ErrorCode.NOT_CONTROLLER, ErrorCode.THROTTLING_QUOTA_EXCEEDED)
-"""Errors of one item after which every call asks for it again."""
+"""Errors of one item that every call retries."""
 UNREACHABLE = (ErrorCode.NETWORK_EXCEPTION, ErrorCode.BROKER_NOT_AVAILABLE)
-"""Errors of a whole call after which it is made again."""
+"""Errors of a whole call after which it is retried."""
 
 
 class AdminCore:
-    """One admin client on one event loop; the calls (topics.py and its neighbours) are functions over it."""
+    """One admin client on one event loop; the calls (topics.py and so on) are functions over it."""
 
     def __init__(self, configs: Mapping[str, Any], environment: ClientEnvironment) -> None:
         self.options = AdminOptions.load(configs)
@@ -46,7 +46,7 @@ class AdminCore:
 
     @property
     def cluster(self) -> Cluster:
-        """The cluster, looked for from the first use on."""
+        """The cluster, to which the first use connects."""
         if self._closed:
             raise IllegalState("This admin client has already been closed.")
         if self._cluster is None:
@@ -55,15 +55,15 @@ class AdminCore:
         return self._cluster
 
     def metrics(self) -> MetricValues:
-        """What this client has counted, under Kafka's names."""
+        """The values of this client's metrics, under Kafka's names."""
         return self._metrics.values()
 
     def timeout_ms(self, timeout: float | None) -> float:
-        """A caller's seconds, or default.api.timeout.ms."""
+        """The caller's time-out (in seconds) in ms; default.api.timeout.ms if it is None."""
         return float(self.options.default_api_timeout_ms) if timeout is None else timeout * 1000
 
     def request_timeout_ms(self, left_ms: float) -> int:
-        """What a broker is told it may take."""
+        """The time-out in a request, in ms."""
         return int(max(1, min(left_ms, self.options.request_timeout_ms)))
 
     async def per_item(
@@ -74,10 +74,10 @@ class AdminCore:
         *,
         try_again: Collection[ErrorCode] = TRY_AGAIN,
     ) -> Results[K, V]:
-        """Asks for items until each has its answer; `attempt` gets those still open and the time left in ms.
+        """Calls `attempt` with the open items and the time left in ms until each item has a result.
 
-        try_again: errors of one item after which it is asked for again.
-        Raises ClientTimeout when no broker could be reached in time; items that only met such errors keep the last.
+        try_again: errors of one item that are retried; after the time-out the item keeps the last one.
+        Raises ClientTimeout if no broker was reachable in time.
         """
         wanted = list(items)
         results: Results[K, V] = Results()
@@ -98,11 +98,11 @@ class AdminCore:
                 if not open_items or not await self._may_try_again(deadline_ms, retries):
                     break
             retries += 1
-        missing = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the broker's answer leaves it out")
+        missing = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the broker's response does not contain it")
         return Results({item: results.get(item, missing) for item in wanted})
 
     async def once(self, call: Callable[[int], Awaitable[V]], timeout: float | None = None) -> V:
-        """One answer; made again while no broker can be reached. `call` gets the time left in ms."""
+        """The result of `call`, which is repeated while no broker is reachable, and gets the time left in ms."""
 
         async def attempt(_items: list[None], left_ms: int) -> dict[None, V | KafkaError]:
             return {None: await call(left_ms)}
@@ -119,13 +119,13 @@ class AdminCore:
 
     async def _wait_to_try_again(self, deadline_ms: float, retries: int, error: KafkaError) -> None:
         if not await self._may_try_again(deadline_ms, retries):
-            raise ClientTimeout(f"no broker could be asked in time: {error}") from error
+            raise ClientTimeout(f"no broker was reachable in time: {error}") from error
 
     async def controller(self) -> NodeConnection:
-        """A connection to the controller as it is known now.
+        """A connection to the controller that is known at present.
 
-        One that cannot be reached may have lost the role: the next attempt asks who has it.
-        Raises KafkaError(BROKER_NOT_AVAILABLE) while there is none, and as Cluster.connection.
+        If it is unreachable, it may have lost the role: the next attempt requests metadata.
+        Raises KafkaError(BROKER_NOT_AVAILABLE) without controller, and what Cluster.connection raises.
         """
         cluster = self.cluster
         if cluster.view.fetched_ms is None or cluster.view.controller_id == NO_NODE:
@@ -140,19 +140,19 @@ class AdminCore:
             raise
 
     async def refresh(self, timeout_ms: float | None = None) -> None:
-        """Asks for the brokers and the controller again. timeout_ms: request.timeout.ms unless given."""
+        """Requests metadata of brokers and controller. timeout_ms: request.timeout.ms by default."""
         try:
             await self.cluster.refresh(timeout_ms)
         except ClientTimeout as error:
             raise KafkaError(ErrorCode.NETWORK_EXCEPTION, error.detail) from error
 
     async def know(self, broker: int) -> None:
-        """Asks for the brokers again if this one is not among those that are known."""
+        """Requests metadata if this broker is unknown."""
         if broker not in self.cluster.view.nodes:
             await self.refresh()
 
     async def ask_controller(self, make: Callable[[int], Any], request: type, timeout_ms: int) -> Any:
-        """The controller's answer. make: from the version to the request; `request` is its class.
+        """The controller's response. make: makes the request for a version; `request` is its class.
 
         Raises KafkaError as Cluster.send.
         """
@@ -161,14 +161,14 @@ class AdminCore:
         return await self.cluster.send(connection.node.id, message, timeout_ms=timeout_ms)
 
     async def note_not_controller(self, answers: Mapping[Any, object]) -> None:
-        """Looks for the controller again when an item says that the broker asked is not it."""
+        """Requests metadata if the error of an item is NOT_CONTROLLER."""
         for found in answers.values():
             if isinstance(found, KafkaError) and found.code is ErrorCode.NOT_CONTROLLER:
                 await self.refresh()
                 return
 
     async def close(self) -> None:
-        """Closes all connections; may be called again."""
+        """Closes all connections; may be called repeatedly."""
         self._closed = True
         if self._cluster is not None:
             await self._cluster.close()
@@ -180,7 +180,7 @@ def _wants_another_try(found: object, try_again: Collection[ErrorCode]) -> bool:
 
 
 def error_of(code: int, message: str | None, what: str = "") -> KafkaError | None:
-    """The error of an answer's item, None when there is none."""
+    """The error of an item in a response, None if there is none."""
     if not code:
         return None
     known = error_code(code)

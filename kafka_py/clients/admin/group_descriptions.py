@@ -1,4 +1,4 @@
-"""Consumer groups as the admin client describes them, and how an answer of DescribeGroups becomes one.
+"""Descriptions of consumer groups, made from responses to DescribeGroups.
 
 Source: docs/reference/groups.md, sections 2 and 8; ConsumerGroupDescription.
 """
@@ -22,8 +22,8 @@ CONSUMER_TYPES = ("consumer", "")
 """Protocol types of consumer groups; the empty one belongs to groups that only store offsets."""
 
 
-class GroupState(StrEnum):
-    """The states of a group, as brokers name them. A group that does not exist is described as DEAD."""
+class ConsumerGroupState(StrEnum):
+    """The states of a group, by their names in responses. A group that does not exist is described as DEAD."""
 
     UNKNOWN = "Unknown"
     PREPARING_REBALANCE = "PreparingRebalance"
@@ -33,8 +33,8 @@ class GroupState(StrEnum):
     EMPTY = "Empty"
 
     @classmethod
-    def of(cls, name: str) -> GroupState:
-        """The state of that name, UNKNOWN for one that we do not know."""
+    def of(cls, name: str) -> ConsumerGroupState:
+        """The state of that name, UNKNOWN for an unknown name."""
         return cls(name) if name in cls._value2member_map_ else cls.UNKNOWN
 
 
@@ -43,11 +43,11 @@ class ConsumerGroupListing(NamedTuple):
 
     group_id: str
     is_simple: bool
-    state: GroupState | None
+    state: ConsumerGroupState | None
 
 
 class MemberDescription(NamedTuple):
-    """A member as it joined. host: as the coordinator sees it, with a slash in front."""
+    """A member of a group. host: its address, seen by the coordinator, with a leading slash."""
 
     member_id: str
     group_instance_id: str | None
@@ -63,7 +63,7 @@ class ConsumerGroupDescription(NamedTuple):
     is_simple: bool
     members: list[MemberDescription]
     partition_assignor: str
-    state: GroupState
+    state: ConsumerGroupState
     coordinator: Node
     authorized_operations: int | None = None
 
@@ -80,14 +80,14 @@ def described(group: DescribedGroup, coordinator: Node) -> ConsumerGroupDescript
     if failure is not None:
         return failure
     if group.protocol_type not in CONSUMER_TYPES:
-        detail = f"group {group.group_id} holds members of type {group.protocol_type!r} and no consumers"
+        detail = f"group {group.group_id} is not a consumer group: it has protocol type {group.protocol_type!r}"
         return KafkaError(ErrorCode.INVALID_REQUEST, detail)
     return ConsumerGroupDescription(
         group.group_id,
         not group.protocol_type,
         [_member(each) for each in group.members],
         group.protocol_data,
-        GroupState.of(group.group_state),
+        ConsumerGroupState.of(group.group_state),
         coordinator,
         operations_of(group.authorized_operations),
     )
@@ -99,7 +99,7 @@ def _member(member: DescribedGroupMember) -> MemberDescription:
         try:
             _, body = decode_versioned(ConsumerProtocolAssignment, bytes(member.member_assignment), newest_known=True)
         except MalformedMessage:
-            pass  # an assignor of another make: what it gave is not for us to read
+            pass  # the assignment of another client may have another format
         else:
             assigned = tuple(
                 TopicPartition(each.topic, number) for each in body.assigned_partitions for number in each.partitions

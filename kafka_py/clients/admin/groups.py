@@ -1,7 +1,7 @@
-"""Admin calls on consumer groups: list, describe, delete; their committed offsets; members to send away.
+"""Admin calls on consumer groups: list, describe, delete; their committed offsets; removal of members.
 
-A call on a group goes to its coordinator, looked up for each call, and again when it has moved or still loads. A
-KafkaError about the group as a whole is raised where the answer is not one per group.
+A call on a group is sent to its coordinator, which is found for each call, and again when it has moved or is loading. A
+KafkaError of a whole group is raised unless the result has an item per group.
 Source: KafkaAdminClient; KIP-222, KIP-229, KIP-345, KIP-396, KIP-496, KIP-518.
 """
 
@@ -18,7 +18,7 @@ from kafka_py.clients.admin.group_descriptions import (
     CONSUMER_TYPES,
     ConsumerGroupDescription,
     ConsumerGroupListing,
-    GroupState,
+    ConsumerGroupState,
     MemberToRemove,
     described,
 )
@@ -49,23 +49,23 @@ MOVED = (
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.NOT_COORDINATOR,
 )
-"""Errors after which the coordinator is looked for again."""
+"""Errors after which the coordinator is found again."""
 
 _TRY_AGAIN = (*TRY_AGAIN, *MOVED, *UNREACHABLE)
 
 
 Ask = Callable[[int, list[str], int], Awaitable[Mapping[str, V | KafkaError]]]
-"""From (coordinator's node id, groups, time-out in ms) to the answer of each group."""
+"""(coordinator's node id, groups, time-out in ms) -> the result of each group."""
 
 
 # All groups, or several
 
 async def list_consumer_groups(
-    core: AdminCore, *, states: Collection[GroupState | str] = (), timeout: float | None = None
+    core: AdminCore, *, states: Collection[ConsumerGroupState | str] = (), timeout: float | None = None
 ) -> list[ConsumerGroupListing]:
     """All consumer groups, or those in one of the states; in the order of their ids.
 
-    Raises KafkaError when a broker does not tell its groups; UNSUPPORTED_VERSION for states before 2.6.
+    Raises KafkaError if a broker refuses the list; UNSUPPORTED_VERSION for states with brokers before 2.6.
     """
     request = ListGroupsRequest(states_filter=[str(state) for state in states])
     if core.cluster.view.fetched_ms is None:
@@ -79,7 +79,9 @@ async def list_consumer_groups(
         failure = error_of(response.error_code, None, f"the groups of broker {node_id}")
         return failure or [
             ConsumerGroupListing(
-                each.group_id, not each.protocol_type, GroupState.of(each.group_state) if each.group_state else None
+                each.group_id,
+                not each.protocol_type,
+                ConsumerGroupState.of(each.group_state) if each.group_state else None,
             )
             for each in response.groups
             if each.protocol_type in CONSUMER_TYPES
@@ -132,9 +134,9 @@ async def delete_consumer_groups(
 async def list_consumer_group_offsets(
     core: AdminCore, group: str, partitions: Collection[TopicPartition] | None = None, *, timeout: float | None = None
 ) -> Results[TopicPartition, OffsetAndMetadata | None]:
-    """What the group committed for these partitions (None: for all it did); None where there is nothing.
+    """The group's committed offsets of these partitions (None: of all that have one); None where there is none.
 
-    Raises KafkaError about the group.
+    Raises KafkaError of the group.
     """
     topics = None
     if partitions is not None:
@@ -162,9 +164,9 @@ async def alter_consumer_group_offsets(
     *,
     timeout: float | None = None,
 ) -> Results[TopicPartition, None]:
-    """Commits offsets for a group that has no members, which is made if it does not exist.
+    """Commits offsets for a group without members, which is created if it does not exist.
 
-    Raises KafkaError about the group.
+    Raises KafkaError of the group.
     """
     topics: dict[str, list[OffsetCommitRequestPartition]] = {}
     for (topic, number), given in offsets.items():
@@ -186,9 +188,9 @@ async def alter_consumer_group_offsets(
 async def delete_consumer_group_offsets(
     core: AdminCore, group: str, partitions: Collection[TopicPartition], *, timeout: float | None = None
 ) -> Results[TopicPartition, None]:
-    """Forgets what the group committed for partitions of topics that no member subscribes to.
+    """Deletes the group's committed offsets of partitions of topics to which no member subscribes.
 
-    Raises KafkaError about the group.
+    Raises KafkaError of the group.
     """
     request = OffsetDeleteRequest(
         group_id=group,
@@ -211,9 +213,9 @@ async def remove_members_from_consumer_group(
     *,
     timeout: float | None = None,
 ) -> Results[MemberToRemove, None]:
-    """Sends members away: static ones by their group.instance.id (a plain string is one), or all (None).
+    """Removes members: static ones by their group.instance.id (a plain string is one), or all (None).
 
-    Raises KafkaError about the group.
+    Raises KafkaError of the group.
     """
     if members is None:
         described = (await describe_consumer_groups(core, [group], timeout=timeout)).value(group)
@@ -242,7 +244,7 @@ async def remove_members_from_consumer_group(
     return await _on_coordinator(core, group, call, timeout)
 
 
-# What they share
+# Shared by these calls
 
 async def _coordinator(core: AdminCore, group: str, timeout_ms: int) -> int:
     """The node id of the group's coordinator. Raises KafkaError."""
@@ -259,7 +261,7 @@ async def _coordinator(core: AdminCore, group: str, timeout_ms: int) -> int:
 
 
 async def _per_group(core: AdminCore, groups: Iterable[str], ask: Ask[V], timeout: float | None) -> Results[str, V]:
-    """Asks each coordinator once for all of its groups."""
+    """Sends one request per coordinator, for all of its groups."""
 
     async def find(group: str, timeout_ms: int) -> int | KafkaError:
         try:
@@ -294,7 +296,7 @@ async def _per_group(core: AdminCore, groups: Iterable[str], ask: Ask[V], timeou
 async def _on_coordinator(
     core: AdminCore, group: str, call: Callable[[int, int], Awaitable[V]], timeout: float | None
 ) -> V:
-    """One group's answer. call: from (coordinator's node id, time-out in ms). Raises KafkaError about the group."""
+    """The result for one group. call: gets (coordinator's node id, time-out in ms). Raises KafkaError of the group."""
 
     async def ask(node_id: int, _group: list[str], timeout_ms: int) -> dict[str, V | KafkaError]:
         return {group: await call(node_id, timeout_ms)}
@@ -319,7 +321,7 @@ async def _per_partition(
 
 
 def _raise_first(group: str, codes: Iterable[int]) -> None:
-    """Raises the first error there is as one about the group."""
+    """Raises the first error as one of the group."""
     for code in codes:
         failure = error_of(code, None, f"group {group}")
         if failure is not None:
@@ -327,7 +329,7 @@ def _raise_first(group: str, codes: Iterable[int]) -> None:
 
 
 def _raise_moved(group: str, codes: Iterable[int]) -> None:
-    """Some answers say of each partition that the coordinator has moved."""
+    """Raises the first partition error that says that the coordinator has moved."""
     _raise_first(group, (code for code in codes if error_code(code) in MOVED))
 
 

@@ -1,4 +1,4 @@
-"""Admin calls on log directories: what lies in them, and moving replicas from one to another of the same broker.
+"""Admin calls on log directories: the replicas in them, and moves of replicas between those of one broker.
 
 Source: KIP-113.
 """
@@ -37,7 +37,7 @@ class LogDirDescription(NamedTuple):
 
 
 class TopicPartitionReplica(NamedTuple):
-    """One copy of a partition, on one broker."""
+    """One replica of a partition, on one broker."""
 
     topic: str
     partition: int
@@ -48,7 +48,7 @@ class TopicPartitionReplica(NamedTuple):
 
 
 class ReplicaLogDirs(NamedTuple):
-    """Where a replica lies (None: nowhere), and where it is being moved, if it is; lags in records."""
+    """The directory of a replica (None: none), and the one to which it is being moved, if it is; lags in records."""
 
     current: str | None = None
     current_lag: int = -1
@@ -83,7 +83,7 @@ async def describe_log_dirs(
 async def describe_replica_log_dirs(
     core: AdminCore, replicas: Collection[TopicPartitionReplica], *, timeout: float | None = None
 ) -> Results[TopicPartitionReplica, ReplicaLogDirs]:
-    """In which directory each replica lies, and to which it is on its way."""
+    """The directory of each replica, and the one to which it is being moved."""
     brokers = dict.fromkeys(replica.broker for replica in replicas)
     described = await describe_log_dirs(core, brokers, timeout=timeout)
     results: Results[TopicPartitionReplica, ReplicaLogDirs] = Results()
@@ -96,9 +96,9 @@ async def describe_replica_log_dirs(
 async def alter_replica_log_dirs(
     core: AdminCore, moves: Mapping[TopicPartitionReplica, str], *, timeout: float | None = None
 ) -> Results[TopicPartitionReplica, None]:
-    """Has replicas move to these directories (absolute paths) of their brokers.
+    """Moves replicas to these directories (absolute paths) of their brokers.
 
-    A replica that its broker does not have yet answers REPLICA_NOT_AVAILABLE, and will be made there.
+    A replica that its broker does not have yet gets REPLICA_NOT_AVAILABLE, and will be created in that directory.
     """
 
     async def ask(broker: int, some: list[TopicPartitionReplica], timeout_ms: int) -> _Answers:

@@ -1,4 +1,4 @@
-"""Admin call on offsets of partitions: the first, the last, or those at a time.
+"""Admin call on offsets of partitions: earliest, latest, or by timestamp.
 
 Finds leaders with records.py. Source: KIP-79, KIP-396.
 """
@@ -18,7 +18,7 @@ from kafka_py.clients.offsets import CONSUMER
 from kafka_py.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 
 EARLIEST, LATEST = EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
-"""In place of a time: the first record there is, the record to come next."""
+"""Timestamps that stand for the log start offset and for the end offset."""
 
 LEADER_CHANGED = (
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -28,13 +28,13 @@ LEADER_CHANGED = (
     ErrorCode.NETWORK_EXCEPTION,
     ErrorCode.BROKER_NOT_AVAILABLE,
 )
-"""Errors of a partition whose leader has just changed or gone."""
+"""Errors of a partition whose leader has changed or failed."""
 
 
 class ListedOffset(NamedTuple):
-    """An offset with the time of its record. offset: -1 where no record is at or after the time asked for.
+    """An offset with the timestamp of its record (ms UTC). offset: -1 if no record is at or after the timestamp.
 
-    timestamp, leader_epoch: -1 where the broker does not say.
+    timestamp, leader_epoch: -1 if the broker does not report them.
     """
 
     offset: int
@@ -52,10 +52,10 @@ async def list_offsets(
     read_committed: bool = False,
     timeout: float | None = None,
 ) -> Results[TopicPartition, ListedOffset]:
-    """Per partition the first record at or after a time (ms UTC), or one end: EARLIEST, LATEST.
+    """Per partition the first record at or after a timestamp (ms UTC), or one end: EARLIEST, LATEST (exclusive).
 
-    read_committed: the latest offset is where the first open transaction begins. A partition that has no leader is not
-    waited for: LEADER_NOT_AVAILABLE.
+    read_committed: the latest offset is the last stable offset. A partition without leader gets LEADER_NOT_AVAILABLE
+    without a retry.
     """
 
     async def attempt(partitions: list[TopicPartition], timeout_ms: int) -> _Answers:

@@ -1,4 +1,4 @@
-"""Admin calls on records: delete those before an offset.
+"""Admin calls on records: delete those below an offset.
 
 Source: KIP-107.
 """
@@ -16,14 +16,11 @@ from kafka_py.clients.admin.results import Results
 from kafka_py.wire.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from kafka_py.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 
-UP_TO_HIGH_WATERMARK = -1
-"""As the offset: everything that consumers can see."""
-
 _REASONS = {
-    ErrorCode.OFFSET_OUT_OF_RANGE: "{} does not reach that offset",
-    ErrorCode.POLICY_VIOLATION: "the cleanup.policy of {} keeps its records from deletion",
+    ErrorCode.OFFSET_OUT_OF_RANGE: "the offset is above the high watermark of {}",
+    ErrorCode.POLICY_VIOLATION: "the cleanup.policy of {} does not allow the deletion of records",
 }
-"""What an error means here, where its general meaning misleads."""
+"""The messages of errors whose general meaning would be misleading here."""
 
 _Leaders = dict[TopicPartition, int | KafkaError]
 _Answers = dict[TopicPartition, int | KafkaError]
@@ -32,9 +29,9 @@ _Answers = dict[TopicPartition, int | KafkaError]
 async def delete_records(
     core: AdminCore, offsets: Mapping[TopicPartition, int], *, timeout: float | None = None
 ) -> Results[TopicPartition, int]:
-    """Deletes the records before these offsets (-1: all); the values are the offsets the partitions start at now.
+    """Deletes the records below these offsets (exclusive; -1: the high watermark); returns the log start offsets.
 
-    A partition that has no leader is not waited for: LEADER_NOT_AVAILABLE.
+    A partition without leader gets LEADER_NOT_AVAILABLE without a retry.
     """
 
     async def attempt(partitions: list[TopicPartition], timeout_ms: int) -> _Answers:
@@ -52,7 +49,7 @@ async def delete_records(
 
 
 async def leaders_of(core: AdminCore, partitions: list[TopicPartition], timeout_ms: int) -> _Leaders:
-    """The leader of each partition by node id, or why there is none."""
+    """The node id of each partition's leader, or the error."""
     names = dict.fromkeys(tp.topic for tp in partitions)
     request = MetadataRequest(
         topics=[MetadataRequestTopic(name=name) for name in names], allow_auto_topic_creation=False

@@ -1,4 +1,4 @@
-"""Admin calls on replicas: elect leaders, move partitions to other brokers, and see which are on their way.
+"""Admin calls on replicas: elect leaders, start, cancel and list partition reassignments.
 
 Source: KIP-183, KIP-460 (ElectLeaders), KIP-455 (reassignments).
 """
@@ -25,7 +25,7 @@ from kafka_py.wire.messages.list_partition_reassignments import (
 
 
 class PartitionReassignment(NamedTuple):
-    """A partition on its way. replicas: all it has now, those that come and those that go included."""
+    """A partition that is being reassigned. replicas: all present ones, including those added and removed."""
 
     replicas: list[int]
     adding: list[int]
@@ -42,9 +42,9 @@ async def elect_leaders(
     *,
     timeout: float | None = None,
 ) -> Results[TopicPartition, None]:
-    """Has the preferred replicas lead, or (UNCLEAN) any that is alive where there is no leader.
+    """Elects the preferred replicas, or (UNCLEAN) any live replica of partitions without leader.
 
-    partitions: None for all of the cluster; the result then has only those for which something was to be done.
+    partitions: None for all of the cluster; the result then has only those for which an election was held.
     """
     if partitions is None:
         return await _elect_all(core, election_type, timeout)
@@ -78,7 +78,7 @@ async def _elect(
         if version > 0:
             request.election_type = election_type
         elif election_type is not ElectionType.PREFERRED:
-            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "the broker holds preferred elections only")
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "the broker supports preferred leader elections only")
         return request
 
     response: ElectLeadersResponse = await core.ask_controller(make, ElectLeadersRequest, timeout_ms)
@@ -97,9 +97,9 @@ async def _elect(
 async def alter_partition_reassignments(
     core: AdminCore, targets: Mapping[TopicPartition, Sequence[int] | None], *, timeout: float | None = None
 ) -> Results[TopicPartition, None]:
-    """Has partitions move to these brokers, the preferred leader first; None calls a move off.
+    """Starts reassignments of partitions to these brokers, the preferred leader first; None cancels one.
 
-    The result says what has begun; `list_partition_reassignments` tells when it is over.
+    Returns when they have started; `list_partition_reassignments` lists them until they are complete.
     """
 
     async def attempt(some: list[TopicPartition], timeout_ms: int) -> _Errors:
@@ -130,7 +130,7 @@ async def alter_partition_reassignments(
 async def list_partition_reassignments(
     core: AdminCore, partitions: Collection[TopicPartition] | None = None, *, timeout: float | None = None
 ) -> dict[TopicPartition, PartitionReassignment]:
-    """Those of the partitions (None: of all) that are being moved."""
+    """Those of the partitions (None: of all) that are being reassigned."""
 
     async def attempt(
         _: list[None], timeout_ms: int

@@ -1,4 +1,4 @@
-"""Things that have settings, and one setting as the admin client shows it.
+"""Resources that have settings, and one setting of a resource.
 
 Source: KIP-133, KIP-226, KIP-569; DescribeConfigsResponse (codes of types and sources).
 """
@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 
 
 class ResourceType(enum.IntEnum):
-    """What a resource is; the numbers are the wire's."""
+    """The type of a resource; the numbers are those of the protocol."""
 
     UNKNOWN = 0
     TOPIC = 2
@@ -26,7 +26,7 @@ class ConfigResource(NamedTuple):
 
 
 class ConfigSource(enum.IntEnum):
-    """Where a value comes from; the numbers are the wire's."""
+    """The source of a value; the numbers are those of the protocol."""
 
     UNKNOWN = 0
     DYNAMIC_TOPIC_CONFIG = 1
@@ -38,12 +38,12 @@ class ConfigSource(enum.IntEnum):
 
     @classmethod
     def of(cls, code: int) -> Self:
-        """The source with that number, UNKNOWN for one of the future."""
+        """The source with that number, UNKNOWN for an unknown one."""
         return cls(code) if code in cls._value2member_map_ else cls(0)
 
 
 class ConfigType(enum.IntEnum):
-    """What kind of value a setting has; the numbers are the wire's."""
+    """The type of a setting's value; the numbers are those of the protocol."""
 
     UNKNOWN = 0
     BOOLEAN = 1
@@ -58,12 +58,12 @@ class ConfigType(enum.IntEnum):
 
     @classmethod
     def of(cls, code: int) -> Self:
-        """The type with that number, UNKNOWN for one of the future."""
+        """The type with that number, UNKNOWN for an unknown one."""
         return cls(code) if code in cls._value2member_map_ else cls(0)
 
 
 class ConfigSynonym(NamedTuple):
-    """Another place where the setting has a value, in order of precedence."""
+    """A value of the setting with its source; synonyms are in order of precedence."""
 
     name: str
     value: str | None
@@ -88,7 +88,7 @@ class ConfigEntry(NamedTuple):
 
 
 class AlterOperation(enum.IntEnum):
-    """What to do with one setting (KIP-339); the numbers are the wire's. The last two are for lists."""
+    """A change of one setting (KIP-339); the numbers are those of the protocol. The last two are for lists."""
 
     SET = 0
     DELETE = 1

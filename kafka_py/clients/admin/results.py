@@ -1,4 +1,4 @@
-"""What admin calls give back: one value or error per item asked about, and what a caller may do with an item."""
+"""The results of admin calls: one value or error per item, and the authorized operations of an item."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ V = TypeVar("V")
 
 
 class Results(dict[K, V | KafkaError]):
-    """Item -> its value, or the KafkaError it met. `all` and `value` raise instead."""
+    """Item -> its value, or its KafkaError, which `all` and `value` raise."""
 
     def value(self, key: K) -> V:
         """The item's value. Raises its KafkaError."""
@@ -33,5 +33,5 @@ NOT_ASKED_FOR = -0x80000000
 
 
 def operations_of(bits: int) -> int | None:
-    """The operations that the caller is authorized for (KIP-430), as bits; None when they were not asked for."""
+    """The operations for which the caller is authorized (KIP-430), as bits; None if they were not requested."""
     return None if bits == NOT_ASKED_FOR else bits

@@ -1,6 +1,6 @@
 """Admin calls on settings: describe and change the configuration of topics and brokers.
 
-A broker's own settings are that broker's business, everything else any broker's.
+Requests for a broker's own settings are sent to that broker, others to any broker.
 Source: KIP-133, KIP-339; KafkaAdminClient.
 """
 
@@ -42,7 +42,7 @@ async def describe_configs(
     include_documentation: bool = False,
     timeout: float | None = None,
 ) -> Results[ConfigResource, dict[str, ConfigEntry]]:
-    """All settings of each resource, by name; a mapping tells which names are wanted of each (None: all)."""
+    """The settings of each resource, by name; a mapping limits the names of each resource (None: all)."""
     keys: dict[ConfigResource, Collection[str] | None] = (
         dict(resources) if isinstance(resources, Mapping) else dict.fromkeys(resources)
     )
@@ -77,7 +77,7 @@ async def incremental_alter_configs(
     validate_only: bool = False,
     timeout: float | None = None,
 ) -> Results[ConfigResource, None]:
-    """Changes single settings of each resource, or only checks that they could be; the others stay as they are."""
+    """Changes single settings of each resource, or only validates the changes; other settings are not changed."""
 
     def make(some: list[ConfigResource]) -> Any:
         resources = [
@@ -107,7 +107,7 @@ async def alter_configs(
     validate_only: bool = False,
     timeout: float | None = None,
 ) -> Results[ConfigResource, None]:
-    """Replaces all settings of each resource: what is not named goes back to its default."""
+    """Replaces all settings of each resource: those that are not named are reset to their defaults."""
 
     def make(some: list[ConfigResource]) -> Any:
         resources = [
@@ -132,7 +132,7 @@ async def _alter(
     make: Callable[[list[ConfigResource]], Any],
     timeout: float | None,
 ) -> Results[ConfigResource, None]:
-    """make: the request for some of the resources."""
+    """make: makes the request for some of the resources."""
 
     async def ask(
         node_id: int | None, some: list[ConfigResource], timeout_ms: int
@@ -183,7 +183,7 @@ def _answered(result: DescribeConfigsResult) -> dict[str, ConfigEntry] | KafkaEr
 
 def _entry(each: DescribeConfigsResourceResult) -> ConfigEntry:
     source = ConfigSource.of(each.config_source)
-    if each.is_default:  # version 0 knows no sources
+    if each.is_default:  # version 0 has no sources
         source = ConfigSource.DEFAULT_CONFIG
     synonyms = tuple(ConfigSynonym(one.name, one.value, ConfigSource.of(one.source)) for one in each.synonyms)
     return ConfigEntry(

@@ -38,12 +38,12 @@ from kafka_py.wire.messages.metadata import (
 
 BROKER_DEFAULT = -1
 DELETES_BY_STATE = 6
-"""From this version on DeleteTopics takes names and ids in one list."""
+"""The first version of DeleteTopics with names and ids in one list."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewTopic:
-    """A topic to create: by counts (-1: the broker's default), or by an assignment of partition -> broker ids."""
+    """A topic to create: with counts (-1: the broker's default), or with an assignment of partition -> broker ids."""
 
     name: str
     num_partitions: int = BROKER_DEFAULT
@@ -54,14 +54,14 @@ class NewTopic:
 
 @dataclass(frozen=True, slots=True)
 class NewPartitions:
-    """The number of partitions a topic is to have, with the brokers of each new one where that matters."""
+    """The total number of partitions of a topic, optionally with the brokers of each new partition."""
 
     total_count: int
     new_assignments: Sequence[Sequence[int]] | None = None
 
 
 class CreatedTopic(NamedTuple):
-    """What was created, as far as the broker tells (from 2.4 on); -1 and None for what it does not."""
+    """The created topic, as far as the broker reports it (from 2.4 on); -1 and None for unknown fields."""
 
     name: str
     topic_id: uuid.UUID
@@ -78,7 +78,7 @@ class TopicListing(NamedTuple):
     is_internal: bool
 
 
-class PartitionDescription(NamedTuple):
+class TopicPartitionInfo(NamedTuple):
     """One partition; brokers that are down are nodes without host."""
 
     partition: int
@@ -88,19 +88,19 @@ class PartitionDescription(NamedTuple):
 
 
 class TopicDescription(NamedTuple):
-    """One topic and its partitions, sorted by number. authorized_operations: bits, None when not asked for."""
+    """One topic and its partitions, sorted by number. authorized_operations: bits, None if not requested."""
 
     name: str
     topic_id: uuid.UUID
     is_internal: bool
-    partitions: list[PartitionDescription]
+    partitions: list[TopicPartitionInfo]
     authorized_operations: int | None = None
 
 
 async def create_topics(
     core: AdminCore, topics: Collection[NewTopic], *, validate_only: bool = False, timeout: float | None = None
 ) -> Results[str, CreatedTopic]:
-    """Creates topics, or only checks that they could be."""
+    """Creates topics, or only validates the request."""
     by_name = {topic.name: topic for topic in topics}
 
     async def attempt(names: list[str], timeout_ms: int) -> dict[str, CreatedTopic | KafkaError]:
@@ -124,7 +124,7 @@ async def create_partitions(
     validate_only: bool = False,
     timeout: float | None = None,
 ) -> Results[str, None]:
-    """Raises the number of partitions of topics (a plain number is the new total)."""
+    """Increases the number of partitions of topics (a plain number is the new total)."""
 
     async def attempt(names: list[str], timeout_ms: int) -> dict[str, KafkaError | None]:
         request = CreatePartitionsRequest(
@@ -183,7 +183,7 @@ async def describe_topics(
     include_authorized_operations: bool = False,
     timeout: float | None = None,
 ) -> Results[str, TopicDescription]:
-    """Topics with partitions, leaders and replicas; a topic that does not exist is an error, never created."""
+    """Topics with partitions, leaders and replicas; a topic that does not exist gets an error and is not created."""
     names = list(dict.fromkeys(topics))
     if not names:
         return Results()
@@ -252,7 +252,7 @@ def _described(topic: MetadataResponseTopic, nodes: Mapping[int, Node]) -> Topic
         return nodes.get(node_id) or Node(node_id, "", -1)
 
     partitions = [
-        PartitionDescription(
+        TopicPartitionInfo(
             partition.partition_index,
             nodes.get(partition.leader_id),
             [node(each) for each in partition.replica_nodes],

@@ -13,9 +13,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.base.internal_topics import INTERNAL_TOPICS
 from kafka_py.replication.leader.delayed import DelayedDeleteRecords, DeleteRecordsResult
 from kafka_py.replication.leader.replica_manager import ReplicaManager
-
-UP_TO_HIGH_WATERMARK = -1
-"""The requested offset that stands for the high watermark."""
+from kafka_py.wire.messages.delete_records import UP_TO_HIGH_WATERMARK
 
 
 class RecordDeletion:

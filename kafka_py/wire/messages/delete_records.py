@@ -3,11 +3,14 @@
 from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.schema import Int16, Int32, Int64, String, request, response, struct
 
+UP_TO_HIGH_WATERMARK = -1
+"""The offset that stands for the high watermark."""
+
 
 @struct
 class DeleteRecordsPartition:
     partition_index: Int32
-    offset: Int64  # -1: the high watermark
+    offset: Int64  # or UP_TO_HIGH_WATERMARK
 
 
 @struct

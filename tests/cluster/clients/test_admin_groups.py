@@ -9,7 +9,7 @@ from kafka_py.base.ids import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_py.clients import (
     AdminClient,
     ClientTimeout,
-    GroupState,
+    ConsumerGroupState,
     MemberToRemove,
     OffsetAndMetadata,
     TopicPartition,
@@ -54,10 +54,12 @@ def admin(cluster: FakeCluster) -> Iterator[AdminClient]:
 def test_consumer_groups_of_all_brokers_are_listed_in_order(cluster: FakeCluster, admin: AdminClient) -> None:
     listed = admin.list_consumer_groups()
     assert [(each.group_id, each.is_simple, each.state) for each in listed] == [
-        ("idle", False, GroupState.EMPTY), ("live", False, GroupState.STABLE), ("simple", True, GroupState.EMPTY),
+        ("idle", False, ConsumerGroupState.EMPTY),
+        ("live", False, ConsumerGroupState.STABLE),
+        ("simple", True, ConsumerGroupState.EMPTY),
     ]  # fmt: skip
     assert sorted(node for node, request in cluster.requests if isinstance(request, ListGroupsRequest)) == [0, 1]
-    assert [each.group_id for each in admin.list_consumer_groups(states=[GroupState.STABLE])] == ["live"]
+    assert [each.group_id for each in admin.list_consumer_groups(states=[ConsumerGroupState.STABLE])] == ["live"]
     assert [each.group_id for each in admin.list_consumer_groups(states=["Empty"])] == ["idle", "simple"]
 
 
@@ -74,8 +76,8 @@ def test_groups_are_described_by_their_coordinators(cluster: FakeCluster, admin:
     assert [(each.member_id, each.group_instance_id, each.host, each.assignment) for each in live.members] == [
         ("m-1", "i-1", "/127.0.0.1", (T1, T0)), ("m-2", None, "/127.0.0.1", (U0,)),
     ]  # fmt: skip
-    assert found.value("idle").state is GroupState.EMPTY
-    assert found.value("nobody").state is GroupState.DEAD
+    assert found.value("idle").state is ConsumerGroupState.EMPTY
+    assert found.value("nobody").state is ConsumerGroupState.DEAD
     assert {group: error.code for group, error in found.errors().items()} == {"other": ErrorCode.INVALID_REQUEST}
     asked = sorted((node, request.groups) for node, request in cluster.requests
                    if isinstance(request, DescribeGroupsRequest))  # fmt: skip
@@ -107,7 +109,7 @@ def test_a_group_whose_coordinator_does_not_come_back_keeps_the_last_error(clust
 def test_without_any_broker_the_call_times_out(cluster: FakeCluster, admin: AdminClient) -> None:
     cluster.stop_broker(0)
     cluster.stop_broker(1)
-    with pytest.raises(ClientTimeout, match="no broker could be asked in time"):
+    with pytest.raises(ClientTimeout, match="no broker was reachable in time"):
         admin.describe_consumer_groups(["live"], timeout=0.3)
     with pytest.raises(ClientTimeout):
         admin.list_consumer_groups(timeout=0.3)

@@ -17,7 +17,7 @@ from kafka_py.cli.group_admin.group_description import (
 )
 from kafka_py.cli.group_admin.group_offsets_csv import csv_lines, parse_plan
 from kafka_py.cli.group_admin.group_resetting import parse_topics, within
-from kafka_py.clients.admin.group_descriptions import ConsumerGroupDescription, GroupState, MemberDescription
+from kafka_py.clients.admin.group_descriptions import ConsumerGroupDescription, ConsumerGroupState, MemberDescription
 from kafka_py.clients.metadata import Node
 
 BASE = ["--bootstrap-server", "b:1"]
@@ -145,7 +145,7 @@ def test_static_members_have_a_column_more():
 
 
 def test_the_table_of_a_state():
-    described = ConsumerGroupDescription("g1", False, [member("m"), member("n")], "range", GroupState.STABLE,
+    described = ConsumerGroupDescription("g1", False, [member("m"), member("n")], "range", ConsumerGroupState.STABLE,
                                          Node(1, "h1", 9092))  # fmt: skip
     assert list(state_lines(described)) == [
         "",
@@ -170,14 +170,14 @@ def test_assignments_as_text():
     ],
 )
 def test_what_a_state_means_is_said(state, more, out, err, capsys):
-    assert says_more("g", GroupState.of(state), 1) is more
+    assert says_more("g", ConsumerGroupState.of(state), 1) is more
     assert capsys.readouterr() == (out, err)
-    assert not says_more("g", GroupState.of(state), 0)
+    assert not says_more("g", ConsumerGroupState.of(state), 0)
 
 
 def test_an_unknown_state_is_an_error():
     with pytest.raises(ValueError, match="found 'Unknown'"):
-        says_more("g", GroupState.of("Asleep"), 1)
+        says_more("g", ConsumerGroupState.of("Asleep"), 1)
 
 
 # ---- reset and delete

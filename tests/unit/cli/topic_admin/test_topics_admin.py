@@ -11,7 +11,7 @@ from kafka_py.cli.topic_admin.topics_admin import carry_out
 from kafka_py.clients.admin.brokers import ClusterDescription
 from kafka_py.clients.admin.resources import ConfigEntry, ConfigSource
 from kafka_py.clients.admin.results import Results
-from kafka_py.clients.admin.topics import NewPartitions, PartitionDescription, TopicDescription, TopicListing
+from kafka_py.clients.admin.topics import NewPartitions, TopicDescription, TopicListing, TopicPartitionInfo
 from kafka_py.clients.metadata import Node
 
 NODES = [Node(1, "h1", 1), Node(2, "h2", 1)]
@@ -61,7 +61,7 @@ class FakeAdmin:
 
     def _described(self, name):
         partitions = [
-            PartitionDescription(
+            TopicPartitionInfo(
                 number,
                 next((node for node in NODES if node.id == leader), None),
                 NODES,

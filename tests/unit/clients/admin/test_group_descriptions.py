@@ -4,7 +4,7 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.clients import GroupState
+from kafka_py.clients import ConsumerGroupState
 from kafka_py.clients.admin.group_descriptions import described
 from kafka_py.clients.metadata import Node
 from kafka_py.testing.fakes.fake_groups import FakeMember
@@ -53,8 +53,8 @@ def test_a_group_that_only_stores_offsets_is_simple() -> None:
     found = described(group(kind="", state="Empty"), NODE)
     assert not isinstance(found, KafkaError)
     assert found.is_simple
-    assert (found.state, found.authorized_operations) == (GroupState.EMPTY, None)
+    assert (found.state, found.authorized_operations) == (ConsumerGroupState.EMPTY, None)
 
 
 def test_a_state_of_the_future_is_unknown() -> None:
-    assert GroupState.of("Hibernating") is GroupState.UNKNOWN
+    assert ConsumerGroupState.of("Hibernating") is ConsumerGroupState.UNKNOWN

@@ -6,7 +6,7 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.clients import GroupState, MemberToRemove, OffsetAndMetadata
+from kafka_py.clients import ConsumerGroupState, MemberToRemove, OffsetAndMetadata
 from kafka_py.testing.fakes.fake_groups import FakeGroup, FakeMember
 from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.messages.describe_groups import DescribeGroupsRequest
@@ -22,14 +22,15 @@ def test_groups_of_all_brokers_are_listed_without_those_of_other_kinds(world: An
         "b": FakeGroup([FakeMember("m")], coordinator=1), "a": FakeGroup(), "c": FakeGroup(protocol_type="connect"),
     }  # fmt: skip
     listed = world.ask(lambda admin: admin.list_consumer_groups())
-    assert [(each.group_id, each.state) for each in listed] == [("a", GroupState.EMPTY), ("b", GroupState.STABLE)]
+    found = [(each.group_id, each.state) for each in listed]
+    assert found == [("a", ConsumerGroupState.EMPTY), ("b", ConsumerGroupState.STABLE)]
     assert sorted(node_id for node_id, _ in world.asked(ListGroupsRequest)) == [0, 1]
 
 
 def test_each_coordinator_is_asked_once_for_all_of_its_groups(world: Any) -> None:
     world.cluster.groups = {name: FakeGroup(coordinator=number % 2) for number, name in enumerate("abc")}
     described = world.ask(lambda admin: admin.describe_consumer_groups("abcd")).all()
-    assert [each.state for each in described.values()] == [GroupState.EMPTY] * 3 + [GroupState.DEAD]
+    assert [each.state for each in described.values()] == [ConsumerGroupState.EMPTY] * 3 + [ConsumerGroupState.DEAD]
     asked = {node_id: request.groups for node_id, request in world.asked(DescribeGroupsRequest)}
     assert asked == {0: ["a", "c", "d"], 1: ["b"]}
 

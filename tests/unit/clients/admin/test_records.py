@@ -41,4 +41,4 @@ def test_an_error_says_what_it_means_for_records(world: Any) -> None:
     world.cluster.create_topic("t")
     world.cluster.answers[ApiKey.DELETE_RECORDS] = lambda _: refused(ErrorCode.POLICY_VIOLATION)
     error = world.ask(lambda admin: admin.delete_records({A: 4})).errors()[A]
-    assert error.detail == "the cleanup.policy of t-0 keeps its records from deletion"
+    assert error.detail == "the cleanup.policy of t-0 does not allow the deletion of records"
