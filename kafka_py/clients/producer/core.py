@@ -30,7 +30,7 @@ from kafka_py.clients.producer.interceptors import ProducerRecord, interceptors_
 from kafka_py.clients.producer.metrics import ProducerMetrics
 from kafka_py.clients.producer.sender import Sender
 from kafka_py.clients.producer.transactions.appends import TransactionalAccumulator
-from kafka_py.clients.producer.transactions.driver import TransactionDriver
+from kafka_py.clients.producer.transactions.driver import PreparedTransaction, TransactionDriver
 from kafka_py.clients.producer.transactions.identity import TransactionalIdentity
 from kafka_py.clients.producer.transactions.manager import ProducerTransactions
 from kafka_py.clients.serialization import closer, serializer
@@ -307,6 +307,20 @@ class ProducerCore:
         Raises ClientTimeout as commit_transaction, TransactionFailed (such as ProducerFenced) after a fatal error.
         """
         await self._transactional()[0].abort()
+
+    async def prepare_transaction(self) -> PreparedTransaction:
+        """Stores all that was sent in the transaction and leaves it open, to be ended elsewhere; close() comes next.
+
+        Whoever knows the id and the epoch can commit or abort it, until transaction.timeout.ms after its beginning.
+        Raises TransactionFailed when a record or a request failed, IllegalState.
+        """
+        driver, transactions = self._transactional()
+        assert self._identity is not None
+        await driver.prepare()
+        self.accumulator.stop(IllegalState("the transaction is prepared: the producer takes no more records"))
+        return PreparedTransaction(
+            transactions.transactional_id, self._identity.producer_id, self._identity.epoch
+        )
 
     # The end
 

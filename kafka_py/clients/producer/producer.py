@@ -145,6 +145,7 @@ class Producer:
     send_offsets_to_transaction = blocking(ProducerCore.send_offsets_to_transaction)
     commit_transaction = blocking(ProducerCore.commit_transaction)
     abort_transaction = blocking(ProducerCore.abort_transaction)
+    prepare_transaction = blocking(ProducerCore.prepare_transaction)
 
     def transaction(self) -> TransactionScope[Producer]:
         """A transaction for a `with` block: committed at its end, aborted when an exception leaves it."""
@@ -242,6 +243,7 @@ class AsyncProducer:
     send_offsets_to_transaction = delegated(ProducerCore.send_offsets_to_transaction)
     commit_transaction = delegated(ProducerCore.commit_transaction)
     abort_transaction = delegated(ProducerCore.abort_transaction)
+    prepare_transaction = delegated(ProducerCore.prepare_transaction)
 
     def transaction(self) -> AsyncTransactionScope[AsyncProducer]:
         """A transaction for an `async with` block: committed at its end, aborted when an exception leaves it."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
@@ -45,6 +45,14 @@ CHECKS_MEMBERS_SINCE = 3
 """The version of TxnOffsetCommit that names the group's member (KIP-447)."""
 
 
+class PreparedTransaction(NamedTuple):
+    """A transaction whose records are stored, and which somebody else ends."""
+
+    transactional_id: str
+    producer_id: int
+    epoch: int
+
+
 class TransactionDriver:
     """The transactions of one producer on its event loop."""
 
@@ -64,6 +72,7 @@ class TransactionDriver:
         """The commit or abort for which batches are flushed: each has a flush of its own."""
         self._short_pauses = 0
         self._has_failed = False
+        self._is_prepared = False
         self._closed = False
         self._task = cluster.supervisor.loop(
             self._step, ACTIVITY, until=lambda: self._closed, on_failure=self._on_failure
@@ -90,6 +99,13 @@ class TransactionDriver:
     async def send_offsets(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: GroupMetadata) -> None:
         """As ProducerCore.send_offsets_to_transaction."""
         await self._wait_for(self._transactions.send_offsets(offsets, group))
+
+    async def prepare(self) -> None:
+        """As ProducerCore.prepare_transaction."""
+        self._transactions.check_sending()
+        await self._sender.flush()
+        self._transactions.check_sending()
+        self._is_prepared = True
 
     async def _wait_for(self, operation: Operation) -> None:
         if not operation.done:
@@ -246,6 +262,8 @@ class TransactionDriver:
 
     async def _end_open(self) -> None:
         transactions = self._transactions
+        if self._is_prepared:
+            return
         if transactions.is_abortable:
             _log.info("The producer is closed: the open transaction of %s is aborted", transactions.transactional_id)
             await self._wait_for(transactions.abort())
