@@ -1,9 +1,8 @@
 """What the sink's tasks report and what the driver makes of it: the one place that says when a batch counts.
 
-Today: a task reports only when each of its records was acknowledged by all in-sync replicas, a batch counts when every
-task has reported, and a task or batch that is run again writes again (at least once). A mode with transactions would
-live here: a task would end its transaction prepared and report it, and `settle` would commit them under the batch id.
-Knows Spark's base class for messages, and nothing of producers.
+A task reports only when each of its records was acknowledged by all in-sync replicas, and a batch counts when every
+task has reported. A task or batch that is run again writes again (at least once), unless the tasks write in
+transactions, which the driver ends: exactly_once/ decides about those.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from typing import NamedTuple
 from pyspark.sql.datasource import WriterCommitMessage
 
 from kafka_py.base.ids import TopicPartition
+from kafka_py.pipeline.exactly_once.batches import OnceReport
 
 
 class Written(NamedTuple):
@@ -27,11 +27,12 @@ class Written(NamedTuple):
 
 @dataclass
 class TaskReport(WriterCommitMessage):
-    """What one task wrote."""
+    """What one task wrote. once: its transaction, where it wrote in one."""
 
     task: int = -1
     attempt: int = -1
     written: dict[TopicPartition, Written] = field(default_factory=dict)
+    once: OnceReport | None = None
 
     @property
     def record_count(self) -> int:

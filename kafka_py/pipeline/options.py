@@ -206,6 +206,21 @@ ROWS = (
         "Whether filters on topic, partition, offset and timestamp choose what is fetched, in sessions with "
         "spark.sql.python.filterPushdown.enabled. For a frame that is used in one query only: Spark keeps the choice.",
         _bool, spark=False),
+    Row("exactlyOnce", "boolean", "false", W,
+        "Whether batches are written in transactions: read-committed consumers see each one whole, and once.",
+        _bool, spark=False),
+    Row("transactionalIdPrefix", "string", None, W,
+        "Begins the transactional ids of exactlyOnce; for one running query only. A stream with the option "
+        "checkpointLocation needs none: it is made from that.", _text, spark=False),
+    Row("writeName", "string", None, W,
+        "With exactlyOnce the name of a batch write: a second write of the same name writes nothing.", _text,
+        spark=False),
+    Row("decisionTopic", "string", "spark-sink-decisions", W,
+        "The compacted topic in which exactlyOnce keeps what is decided; created where it is missing.", _text,
+        spark=False),
+    Row("tornBatch", "fail, accept", "fail", W,
+        "With exactlyOnce, what to do about a decided batch of which some transactions timed out before they were "
+        "committed: fail at each start, or continue without their records.", _one_of("fail", "accept"), spark=False),
     Row("fetchBytes", "integer", str(4 * 1024 * 1024), Where.READ,
         "Bytes of one partition in one fetch; kafka.max.partition.fetch.bytes counts more.", _positive, spark=False),
 )  # fmt: skip
@@ -294,6 +309,14 @@ class Options:
             given = self.kafka.get(name, value)
             if given.lower() not in (value, "-1" if name == "acks" else value):
                 raise ConfigError(f"Option kafka.{name} must be {value}, or left out: the sink promises it")
+        if "transactional.id" in self.kafka:
+            raise ConfigError(
+                "Option kafka.transactional.id is not supported: use exactlyOnce with transactionalIdPrefix, "
+                "from which each task's id is made"
+            )
+        for name in ("transactionalIdPrefix", "writeName"):
+            if self[name] is not None and not self["exactlyOnce"]:
+                raise ConfigError(f"Option {name} needs exactlyOnce=true")
 
     def __getitem__(self, name: str) -> Any:
         """The typed value of an option that means something here; None where there is neither value nor default."""

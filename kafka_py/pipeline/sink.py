@@ -1,8 +1,8 @@
-"""Data frames written to topics: each task has an idempotent producer with acks=all.
+"""Data frames written to topics: each task has an idempotent producer with acks=all, or one in a transaction.
 
 Columns: value, and where wanted key, topic, partition and headers; others are left alone. A task succeeds only when
 every record was acknowledged; a failure names topic, partition and cause. What counts as done is in
-commit_protocol.py.
+commit_protocol.py; how transactions are committed, in exactly_once/.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from kafka_py.clients.producer.batches import RecordMetadata
 from kafka_py.clients.producer.producer import Producer
 from kafka_py.pipeline.bulk import BulkSender, runs_of
 from kafka_py.pipeline.commit_protocol import TaskReport, Written, abandon, settle
+from kafka_py.pipeline.exactly_once.batches import OnceBatches, TaskPlace, prepared_from
 from kafka_py.pipeline.options import Options
 
 try:
@@ -46,10 +47,11 @@ PRODUCER_DEFAULTS = {"batch.size": 131_072, "linger.ms": 10, "buffer.memory": 64
 class TopicWriter:
     """What batch and stream writers share. Pickled to the executors."""
 
-    def __init__(self, options: Options, schema: StructType) -> None:
-        """Raises KafkaError for columns that cannot be written."""
+    def __init__(self, options: Options, schema: StructType, once: OnceBatches | None = None) -> None:
+        """once: where batches are written in transactions. Raises KafkaError for columns that cannot be written."""
         self._options = options
         self._columns = _checked_columns(options, schema)
+        self._once = once
 
     def write(self, iterator: Iterator[Any]) -> TaskReport:
         """Runs in an executor, for one task. Raises KafkaError naming topic, partition and cause."""
@@ -57,17 +59,49 @@ class TopicWriter:
 
         context = TaskContext.get()
         report = TaskReport() if context is None else TaskReport(context.partitionId(), context.attemptNumber())
-        tally = Tally()
-        with Producer({**PRODUCER_DEFAULTS, **self._options.client_settings("executor"), "acks": "all",
-                       "enable.idempotence": True}) as producer:  # fmt: skip
-            send = self._sender(producer, tally)
-            for batch in iterator:
-                send(batch)
-                tally.check()
-            producer.flush()
-        tally.check()
-        report.written = tally.written()
+        if self._once is not None:
+            self._write_once(iterator, report, self._once, self._once.place(context))
+            return report
+        with self._producer({}) as producer:
+            report.written = self._write_all(producer, iterator)
         return report
+
+    def _write_once(self, iterator: Iterator[Any], report: TaskReport, once: OnceBatches, place: TaskPlace) -> None:
+        """In a transaction, which is left open for the driver to end; nothing where the batch is written already."""
+        if once.is_written(place):
+            for _ in iterator:
+                pass  # Spark wants its rows taken
+            report.once = once.report(place)
+            return
+        with self._producer(once.open_slot(place)) as producer:
+            producer.init_transactions()
+            producer.begin_transaction()
+            report.written = self._write_all(producer, iterator)
+            last_offsets = {each: part.last_offset for each, part in report.written.items()}
+            report.once = once.report(place, prepared_from(*producer.prepare_transaction(), last_offsets))
+
+    def _producer(self, settings: dict[str, Any]) -> Producer:
+        return Producer({**PRODUCER_DEFAULTS, **self._options.client_settings("executor"), "acks": "all",
+                         "enable.idempotence": True, **settings})  # fmt: skip
+
+    def _write_all(self, producer: Producer, iterator: Iterator[Any]) -> dict[TopicPartition, Written]:
+        """Sends all rows; returns when all are acknowledged."""
+        tally = Tally()
+        send = self._sender(producer, tally)
+        for batch in iterator:
+            send(batch)
+            tally.check()
+        producer.flush()
+        tally.check()
+        return tally.written()
+
+    def _commit_once(self, reports: list[TaskReport]) -> None:
+        if self._once is not None:
+            self._once.commit([each.once for each in reports if each.once is not None])
+
+    def _abort_once(self) -> None:
+        if self._once is not None:
+            self._once.abort()
 
     def _sender(self, producer: Producer, tally: Tally) -> Callable[[Any], None]:
         """What takes an Arrow batch: by columns, or record by record where that cannot be."""
@@ -134,9 +168,12 @@ class BatchSink(TopicWriter, DataSourceArrowWriter):
     """Of df.write."""
 
     def commit(self, messages: list[Any]) -> None:
-        _log.info("%s", settle(messages))
+        receipt = settle(messages)
+        self._commit_once(messages)
+        _log.info("%s", receipt)
 
     def abort(self, messages: list[Any]) -> None:
+        self._abort_once()
         _log.warning("The write failed; before that, %s", abandon(messages))
 
 
@@ -144,9 +181,12 @@ class StreamSink(TopicWriter, DataSourceStreamArrowWriter):
     """Of df.writeStream."""
 
     def commit(self, messages: list[Any], batchId: int) -> None:
-        _log.info("Batch %d: %s", batchId, settle(messages, batchId))
+        receipt = settle(messages, batchId)
+        self._commit_once(messages)
+        _log.info("Batch %d: %s", batchId, receipt)
 
     def abort(self, messages: list[Any], batchId: int) -> None:
+        self._abort_once()
         _log.warning("Batch %d failed; before that, %s", batchId, abandon(messages, batchId))
 
 

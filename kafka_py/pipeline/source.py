@@ -18,6 +18,7 @@ from pyspark.sql.types import StructType
 
 from kafka_py.base.errors import ConfigError
 from kafka_py.pipeline.committed import commit_offsets
+from kafka_py.pipeline.exactly_once.batches import batches_of
 from kafka_py.pipeline.fetching import RangeReader
 from kafka_py.pipeline.filters import Wanted
 from kafka_py.pipeline.frames import arrow_schema, record_batch, topic_schema
@@ -42,6 +43,8 @@ except ImportError:  # Spark 4.0 and 4.1: a micro-batch takes what there is, up 
 
 FILTER_PLANNER = "data_source_pushdown_filters"
 """The module of Spark's planner that hands filters down."""
+WRITE_PLANNER = "write_into_data_source"
+"""The module of Spark's planner that makes the writer for the tasks of a batch; others make one to commit or abort."""
 
 
 class KafkaSource(DataSource):
@@ -70,10 +73,20 @@ class KafkaSource(DataSource):
     def writer(self, schema: StructType, overwrite: bool) -> BatchSink:
         if overwrite:
             raise ConfigError("A topic cannot be overwritten: use mode('append')")
-        return BatchSink(Options(self.options, Where.WRITE), schema)
+        options = Options(self.options, Where.WRITE)
+        once = batches_of(options)
+        sink = BatchSink(options, schema, once)
+        if once is not None:
+            once.begin()
+        return sink
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamSink:
-        return StreamSink(Options(self.options, Where.WRITE), schema)
+        options = Options(self.options, Where.WRITE)
+        once = batches_of(options, self.options.get("checkpointLocation"))
+        sink = StreamSink(options, schema, once)
+        if once is not None and WRITE_PLANNER in caller_file():
+            once.begin()
+        return sink
 
 
 def caller_file() -> str:

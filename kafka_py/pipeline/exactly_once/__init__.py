@@ -4,6 +4,7 @@
     protocol.py      begin, commit, abort: the driver's steps, in their order
     decision_log.py  the compacted topic of decisions, read and written
     coordination.py  the steps carried out on a cluster
+    batches.py       one batch, from the driver to the tasks and back
 
 Not obvious: every step may be the last one before a kill. docs/exactly-once-sink.md says what the next run does then,
 and a test kills the driver at each of them.

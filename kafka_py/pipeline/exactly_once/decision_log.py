@@ -43,7 +43,7 @@ Keyed = tuple[bytes | None, bytes | None]
 
 def create_topic(settings: dict[str, str], topic: str) -> None:
     """Creates the topic, with the brokers' default number of replicas, unless it exists."""
-    with AdminClient({"bootstrap.servers": settings["bootstrap.servers"]}) as admin:
+    with AdminClient(settings) as admin:
         try:
             admin.create_topics([NewTopic(topic, 1, configs=TOPIC_CONFIGS)]).all()
         except KafkaError as error:

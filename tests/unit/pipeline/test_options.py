@@ -93,6 +93,11 @@ MALFORMED = {
     "commitGroup": " ",
     "pushFilters": "maybe",
     "fetchBytes": "0",
+    "exactlyOnce": "perhaps",
+    "transactionalIdPrefix": " ",
+    "writeName": "",
+    "decisionTopic": "",
+    "tornBatch": "skip",
 }
 
 
@@ -130,6 +135,9 @@ def test_a_malformed_value_is_refused_naming_option_and_value(row) -> None:
         (Where.BATCH, {**READ, "subscribes": "t"}, "is subscribe meant"),
         (Where.WRITE, {**SERVER, "kafka.acks": "1"}, "kafka.acks must be all"),
         (Where.WRITE, {**SERVER, "kafka.enable.idempotence": "false"}, "kafka.enable.idempotence must be true"),
+        (Where.WRITE, {**SERVER, "kafka.transactional.id": "x"}, "use exactlyOnce with transactionalIdPrefix"),
+        (Where.WRITE, {**SERVER, "transactionalIdPrefix": "x"}, "transactionalIdPrefix needs exactlyOnce=true"),
+        (Where.WRITE, {**SERVER, "writeName": "x"}, "writeName needs exactlyOnce=true"),
     ],
 )
 def test_options_that_do_not_fit_together(where: Where, given: dict[str, str], message: str) -> None:

@@ -1,0 +1,171 @@
+"""A batch of the sink in transactions: begun by the driver, written by tasks, committed or aborted by the driver.
+
+Spark runs the three in different processes: the beginning travels to the tasks with the writer, and comes back to the
+commit with what they report. Knows Spark's task context and no data frames.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from kafka_py.base.errors import ConfigError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.clients.configs import ClientOptions
+from kafka_py.pipeline.exactly_once import protocol
+from kafka_py.pipeline.exactly_once.coordination import ClusterWorld, SinkName
+from kafka_py.pipeline.exactly_once.decisions import WRITE_SCOPE, Driver, Prepared, slot_id
+from kafka_py.pipeline.links import shared_link
+from kafka_py.pipeline.options import Options
+
+_log = logging.getLogger(__name__)
+
+QUERY_ID = "sql.streaming.queryId"
+BATCH_ID = "streaming.sql.batchId"
+"""Local properties that Spark gives the tasks of a micro-batch."""
+
+TRANSACTION_TIMEOUT_MS = 900_000
+"""transaction.timeout.ms of tasks: the most that brokers allow by default."""
+
+ACCEPT = "accept"
+
+
+class OnceReport(NamedTuple):
+    """What a task in a transaction reports. prepared: None when it had no records. was_written: by an earlier run."""
+
+    scope: str
+    batch: int
+    driver: Driver
+    task: int
+    attempt: int
+    prepared: Prepared | None = None
+    was_written: bool = False
+
+
+class TaskPlace(NamedTuple):
+    """Where a task writes: the batch, and its slot."""
+
+    scope: str
+    batch: int
+    task: int
+    attempt: int
+
+
+@dataclass
+class OnceBatches:
+    """Pickled to the executors. settings: of every client. start: None until the batch has begun."""
+
+    name: SinkName
+    settings: dict[str, str]
+    accepts_torn: bool
+    write_name: str | None
+    start: protocol.Start | None = None
+
+    # On the driver's side
+
+    def begin(self) -> None:
+        """Before the tasks. Raises TornBatch, KafkaError."""
+        self.start = protocol.begin(self._world(), accept_torn=self.accepts_torn)
+
+    def commit(self, reports: Sequence[OnceReport]) -> None:
+        """When all tasks have reported. Raises TransactionsLost, TornBatch, KafkaError."""
+        if not reports:
+            return
+        scope, batch, driver, *_ = reports[0]
+        if reports[0].was_written:
+            _log.info("Batch %d of %s was written before: nothing is written again", batch, scope)
+            return
+        prepared = [each.prepared for each in reports if each.prepared is not None]
+        failed = [
+            slot_id(self.name.prefix, each.task, attempt) for each in reports for attempt in range(each.attempt)
+        ]
+        protocol.commit(
+            self._world(), driver, scope, batch, prepared, failed=failed, accept_torn=self.accepts_torn
+        )
+
+    def abort(self) -> None:
+        """When the batch failed."""
+        protocol.abort(self._world(), accept_torn=self.accepts_torn)
+
+    # In a task
+
+    def place(self, context: Any) -> TaskPlace:
+        """The batch and slot of a task. context: Spark's."""
+        query, number = context.getLocalProperty(QUERY_ID), context.getLocalProperty(BATCH_ID)
+        if query is not None and number is not None:
+            scope, batch = query, int(number)
+        else:
+            scope, batch = self._write()
+        return TaskPlace(scope, batch, context.partitionId(), context.attemptNumber())
+
+    def _write(self) -> tuple[str, int]:
+        """A batch write by its name; without one, the next of those that have none."""
+        if self.write_name is not None:
+            return f"{WRITE_SCOPE}/{self.write_name}", 0
+        latest = self._begun.latest.get(WRITE_SCOPE)
+        return WRITE_SCOPE, 0 if latest is None else latest.batch + latest.commits
+
+    def report(self, place: TaskPlace, prepared: Prepared | None = None) -> OnceReport:
+        """What the task tells the driver; without `prepared`, because there was nothing to write."""
+        return OnceReport(*place[:2], self._begun.driver, place.task, place.attempt, prepared, self.is_written(place))
+
+    def is_written(self, place: TaskPlace) -> bool:
+        """Whether an earlier run has written the batch."""
+        return self._begun.is_decided(place.scope, place.batch)
+
+    def open_slot(self, place: TaskPlace) -> dict[str, Any]:
+        """Notes the task's slot where that is due; returns the producer's settings for it."""
+        slot = slot_id(self.name.prefix, place.task, place.attempt)
+        if slot not in self._begun.slots:
+            self._world().note_slot(place.task, place.attempt)
+        return {"transactional.id": slot, "transaction.timeout.ms": self.name.timeout_ms}
+
+    @property
+    def _begun(self) -> protocol.Start:
+        if self.start is None:
+            raise ConfigError("The batch has not begun: exactlyOnce works under Spark's own planner only")
+        return self.start
+
+    def _world(self) -> ClusterWorld:
+        return ClusterWorld(self.name, self.settings, shared_link(self.settings))
+
+
+def batches_of(options: Options, checkpoint: str | None = None) -> OnceBatches | None:
+    """What the options ask for; None without exactlyOnce. checkpoint: a stream's checkpointLocation, where it is known.
+
+    Raises ConfigError without a prefix.
+    """
+    if not options["exactlyOnce"]:
+        return None
+    prefix = options["transactionalIdPrefix"]
+    if prefix is None:
+        if checkpoint is None:
+            raise ConfigError(
+                "Option transactionalIdPrefix must be given with exactlyOnce: by it an interrupted write is found, and "
+                "finished or rolled back"
+            )
+        prefix = f"spark-sink-{hashlib.sha256(checkpoint.encode()).hexdigest()[:16]}"
+    timeout_ms = int(options.kafka.get("transaction.timeout.ms", TRANSACTION_TIMEOUT_MS))
+    return OnceBatches(
+        SinkName(prefix, options["decisionTopic"], timeout_ms),
+        shared_settings(options.client_settings("driver")),
+        options["tornBatch"] == ACCEPT,
+        options["writeName"],
+    )
+
+
+def shared_settings(settings: Mapping[str, str]) -> dict[str, str]:
+    """Those that every kind of client has."""
+    known = {option.name for option in ClientOptions.describe()}
+    return {name: value for name, value in settings.items() if name in known}
+
+
+def prepared_from(
+    transactional_id: str, producer_id: int, epoch: int, last_offsets: Mapping[TopicPartition, int]
+) -> Prepared | None:
+    """A flushed transaction by one of its records; None when it has none. last_offsets: of each partition."""
+    written = max(last_offsets.items(), key=lambda each: each[1], default=None)
+    return None if written is None else Prepared(transactional_id, producer_id, epoch, *written)
