@@ -56,7 +56,7 @@ def read_pipeline(spec: Section, name: str) -> Pipeline:
     """Raises ConfigError naming the key."""
     kafka = {f"kafka.{key}": value for key, value in spec.settings("kafka").items()}
     source = read_source(spec.section("source"), kafka)
-    sink = _read_sink(spec.section("sink"), kafka)
+    sink = _read_sink(spec.section("sink"), kafka, name)
     trigger = spec.text("trigger", "batch")
     pipeline = Pipeline(
         name, source, spec.texts("steps"), sink, trigger, spec.maybe_text("checkpoint"),
@@ -109,7 +109,7 @@ def _read_watermark(section: Section) -> tuple[str, str] | None:
     return found
 
 
-def _read_sink(section: Section, kafka: dict[str, str]) -> Sink:
+def _read_sink(section: Section, kafka: dict[str, str], name: str) -> Sink:
     kind = section.choice("kind", "topic", "console", *FILE_FORMATS, default="topic" if section.has("topic") else None)
     options = section.settings("options")
     path = ""
@@ -117,6 +117,8 @@ def _read_sink(section: Section, kafka: dict[str, str]) -> Sink:
         own = {f"kafka.{key}": value for key, value in section.settings("kafka").items()}
         topic = section.maybe_text("topic")
         options = {**kafka, **own, **options, **({"topic": topic} if topic else {})}
+        if section.flag("exactly_once", False):
+            options = {"transactionalIdPrefix": name, **options, "exactlyOnce": "true"}
     elif kind != "console":
         path = section.text("path")
     mode = section.choice("mode", "append", "update", "complete", "overwrite", default="append")
@@ -140,8 +142,7 @@ def run_pipeline(pipeline: Pipeline, session: Any, stop: Stop) -> None:
         rows = session.sql(step)
     if pipeline.sink.kind == "topic":
         rows = _as_records(rows)
-    letters = Sink("topic", {**_cluster(source.options), "topic": pipeline.dead_letter_topic or ""}, "", [], "append",
-                   None)  # fmt: skip
+    letters = _letters(pipeline)
     if streaming:
         queries = [_start(rows, pipeline.sink, pipeline, "")]
         if bad is not None:
@@ -153,8 +154,14 @@ def run_pipeline(pipeline: Pipeline, session: Any, stop: Stop) -> None:
         _save(rows, pipeline.sink)
 
 
-def _cluster(options: dict[str, str]) -> dict[str, str]:
-    return {name: value for name, value in options.items() if name == "kafka.bootstrap.servers"}
+def _letters(pipeline: Pipeline) -> Sink:
+    """Where values go that cannot be decoded: the source's cluster, exactly once where the sink is."""
+    options = {"topic": pipeline.dead_letter_topic or ""}
+    options |= {name: value for name, value in pipeline.source.options.items() if name == "kafka.bootstrap.servers"}
+    given = pipeline.sink.options
+    if given.get("exactlyOnce") == "true" and "transactionalIdPrefix" in given:
+        options |= {"exactlyOnce": "true", "transactionalIdPrefix": f"{given['transactionalIdPrefix']}-dead-letters"}
+    return Sink("topic", options, "", [], "append", None)
 
 
 def source_frame(source: Source, session: Any, streaming: bool) -> Any:

@@ -12,6 +12,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("yaml")
 
 from kafka_py.base.errors import ConfigError
+from kafka_py.pipeline.jobs.generic import _letters, read_pipeline
 from kafka_py.pipeline.jobs.run import cause, main, parse
 from kafka_py.pipeline.jobs.spec import Section, read_file
 from kafka_py.testing.processes import ROOT
@@ -83,6 +84,31 @@ def test_a_wrong_file_is_refused_naming_the_key(
 
 
     assert re.search(message, said), said
+
+
+def pipeline_of(sink: dict[str, object], name: str = "copy"):
+    source = {"topic": "in", "format": "json", "schema": "id INT", "kafka": {"bootstrap.servers": "h:1"}}
+    return read_pipeline(Section({"source": source, "sink": sink, "dead_letter_topic": "bad"}), name)
+
+
+def test_a_sink_to_a_topic_is_exactly_once_under_the_pipelines_name() -> None:
+    pipeline = pipeline_of({"topic": "out", "exactly_once": True, "options": {"tornBatch": "accept"}})
+    wanted = {"exactlyOnce": "true", "transactionalIdPrefix": "copy", "tornBatch": "accept", "topic": "out"}
+    assert pipeline.sink.options == wanted
+    assert _letters(pipeline).options == {
+        "topic": "bad", "kafka.bootstrap.servers": "h:1", "exactlyOnce": "true",
+        "transactionalIdPrefix": "copy-dead-letters",
+    }  # fmt: skip
+    own = pipeline_of({"topic": "out", "exactly_once": True, "options": {"transactionalIdPrefix": "mine"}})
+    assert own.sink.options["transactionalIdPrefix"] == "mine"
+
+
+def test_other_sinks_have_no_transactions() -> None:
+    pipeline = pipeline_of({"topic": "out", "exactly_once": False})
+    assert pipeline.sink.options == {"topic": "out"}
+    assert _letters(pipeline).options == {"topic": "bad", "kafka.bootstrap.servers": "h:1"}
+    with pytest.raises(ConfigError, match="exactly_once is not a key"):
+        pipeline_of({"kind": "json", "path": "p", "exactly_once": True})
 
 
 def test_the_command_line() -> None:
