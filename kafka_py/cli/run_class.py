@@ -30,6 +30,7 @@ CLASSES = {
     "kafka.tools.StateChangeLogMerger": "state_change_log_merger",
     "kafka.tools.StreamsResetter": "streams_application_reset",
     "org.apache.kafka.tools.ProducerPerformance": "perf.producer_perf_test",
+    "org.apache.kafka.tools.TransactionalMessageCopier": "verification.transactional_message_copier",
     "org.apache.kafka.tools.VerifiableConsumer": "verification.verifiable_consumer",
     "org.apache.kafka.tools.VerifiableProducer": "verification.verifiable_producer",
     "org.apache.zookeeper.server.quorum.QuorumPeerMain": "zookeeper_server_start",

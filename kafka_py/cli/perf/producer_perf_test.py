@@ -11,7 +11,7 @@ import random
 import re
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -70,8 +70,6 @@ def check(options: argparse.Namespace, table: PrefixParser) -> None:
         table.error("argument --num-records: a number of records cannot be negative")
     if options.throughput == 0:
         table.error("argument --throughput: with 0 records per second there would be no end; -1 means no limit")
-    if options.transaction_duration_ms > 0:
-        raise CommandFailed("--transaction-duration-ms needs transactions, which this release does not have yet")
 
 
 def payloads_of(options: argparse.Namespace, texts: TextIO | None = None) -> list[bytes]:
@@ -98,6 +96,24 @@ def payloads_of(options: argparse.Namespace, texts: TextIO | None = None) -> lis
     return payloads
 
 
+def in_transactions(
+    numbers: Iterable[int], producer: Producer, duration_ms: int, now_ms: Callable[[], float]
+) -> Iterator[int]:
+    """Passes the numbers on, each within a transaction; the first one after `duration_ms` is the last of its own."""
+    begun_ms: float | None = None
+    for number in numbers:
+        if begun_ms is None:
+            producer.begin_transaction()
+            begun_ms = now_ms()
+        age_ms = now_ms() - begun_ms
+        yield number
+        if age_ms >= duration_ms:
+            producer.commit_transaction()
+            begun_ms = None
+    if begun_ms is not None:
+        producer.commit_transaction()
+
+
 def send_all(producer: Producer, options: argparse.Namespace, payloads: Sequence[bytes], latencies: Latencies,
              now_ms: Callable[[], float]) -> None:  # fmt: skip
     """Sends all records; the answers come in meanwhile."""
@@ -105,7 +121,10 @@ def send_all(producer: Producer, options: argparse.Namespace, payloads: Sequence
     only = payloads[0] if len(payloads) == 1 else None
     draw = random.Random(0).choice
     last_tick, callback = -1, None
-    for _ in throttled(options.num_records, options.throughput, now_ms):
+    numbers = throttled(options.num_records, options.throughput, now_ms)
+    if options.transaction_duration_ms > 0:
+        numbers = in_transactions(numbers, producer, options.transaction_duration_ms, now_ms)
+    for _ in numbers:
         payload = only if only is not None else draw(payloads)
         start_ms = now_ms()
         tick = int(start_ms)
@@ -155,11 +174,15 @@ def main(arguments: Sequence[str]) -> int:
     properties.setdefault("client.id", "producer-1")
     for part in ("key", "value"):
         properties.pop(f"{part}.serializer", None)  # payloads are bytes already
+    if options.transaction_duration_ms > 0:
+        properties["transactional.id"] = options.transactional_id
     texts = sys.stderr if options.csv else sys.stdout
     payloads = payloads_of(options, texts)
     from kafka_py.clients.producer.producer import Producer
 
     with Producer(properties) as producer:
+        if options.transaction_duration_ms > 0:
+            producer.init_transactions()
         latencies = measure(producer, options, payloads)
         print(latencies.total_line(), file=texts)
         if options.print_metrics:

@@ -79,9 +79,41 @@ def test_options_may_be_abbreviated():
     assert (options.topic, options.num_records, options.throughput, options.record_size) == ("t", 5, 1, 1)
 
 
-def test_transactions_are_one_clear_line():
-    with pytest.raises(CommandFailed, match="transactions"):
-        producer_perf_test.main([*PRODUCE, "--record-size", "1", "--transaction-duration-ms", "5"])
+class TransactionalProducer:
+    """Notes calls; each of its sends takes 4 ms."""
+
+    def __init__(self, clock):
+        self.calls = []
+        self.clock = clock
+
+    def begin_transaction(self):
+        self.calls.append("begin")
+
+    def commit_transaction(self):
+        self.calls.append("commit")
+
+    def send(self, topic, payload, callback):
+        self.calls.append(payload.decode())
+        self.clock.ms += 4
+
+
+@pytest.mark.parametrize(
+    ("records", "calls"),
+    [
+        (0, []),
+        (3, ["begin", "x", "x", "x", "commit"]),
+        (4, ["begin", "x", "x", "x", "x", "commit"]),
+        (6, ["begin", "x", "x", "x", "x", "commit", "begin", "x", "x", "commit"]),
+    ],
+)
+def test_a_transaction_ends_with_the_first_record_after_its_duration(records, calls):
+    clock = Clock()
+    producer = TransactionalProducer(clock)
+    arguments = [*PRODUCE, "--record-size", "1", "--transaction-duration-ms", "12"]
+    options = producer_perf_test.parser().parse(arguments)
+    options.num_records = records
+    producer_perf_test.send_all(producer, options, [b"x"], Latencies(records, clock, None), clock)
+    assert producer.calls == calls
 
 
 def test_a_payload_is_random_capitals():
