@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 from kafka_py.base.errors import ConfigError
 
 KAFKA_PREFIX = "kafka."
+DECISION_TOPIC = "spark-sink-decisions"
+"""Where exactlyOnce keeps its decisions, unless told otherwise."""
 
 
 class Where(Flag):
@@ -215,7 +217,7 @@ ROWS = (
     Row("writeName", "string", None, W,
         "With exactlyOnce the name of a batch write: a second write of the same name writes nothing.", _text,
         spark=False),
-    Row("decisionTopic", "string", "spark-sink-decisions", W,
+    Row("decisionTopic", "string", DECISION_TOPIC, W,
         "The compacted topic in which exactlyOnce keeps what is decided; created where it is missing.", _text,
         spark=False),
     Row("tornBatch", "fail, accept", "fail", W,

@@ -11,6 +11,9 @@ import pytest
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.consumer.consumer import Consumer
 from kafka_py.clients.producer.producer import Producer
+from kafka_py.pipeline.jobs import mirror as mirror_job
+from kafka_py.pipeline.jobs.spec import Section
+from kafka_py.pipeline.jobs.stopping import Stop
 from kafka_py.pipeline.session import SparkMissing, spark_session
 from kafka_py.testing.processes import ROOT
 
@@ -121,3 +124,39 @@ def a_replayed_batch_is_not_written_again(
         run_stream(spark, bootstrap, source, target, folder)
         assert numbers(bootstrap, target, partitions) == list(range(expected))
     assert len(numbers(bootstrap, target, partitions, "read_uncommitted")) == 50
+
+
+def a_mirror_copies_rounds_once(spark: Any, bootstrap: str, topic: str, partitions: int, folder: Path) -> None:
+    """The driver is lost after a round is committed, before it notes that; somebody else writes to the copy as well."""
+    spec = {
+        "source": {"kafka": {"bootstrap.servers": bootstrap}, "topic": topic},
+        "target": {"kafka": {"bootstrap.servers": bootstrap}, "prefix": "copy."},
+        "state": str(folder), "exactly_once": True, "max_records_per_round": 20,
+    }  # fmt: skip
+    job = mirror_job.read_mirror(Section(spec), f"mirror-{topic}")
+    copy = f"copy.{topic}"
+    feed(bootstrap, topic, 0, 30, partitions)
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        real = mirror_job._carry_out
+
+        def lost(*arguments: Any) -> int:
+            real(*arguments)
+            raise KeyboardInterrupt
+
+        patch.setattr(mirror_job, "_carry_out", lost)
+        mirror_job.run_mirror(job, spark, Stop())
+    assert numbers(bootstrap, copy, partitions) == list(range(20))
+    feed(bootstrap, copy, 1000, 1001, 1)
+    mirror_job.run_mirror(job, spark, Stop())
+    assert numbers(bootstrap, copy, partitions) == [*range(30), 1000]
+    assert numbers(bootstrap, copy, partitions, "read_uncommitted") == [*range(30), 1000]
+    rounds = list(mirror_job.rounds_of(spark, job.state))
+    placed = {}
+    with Consumer({"bootstrap.servers": bootstrap, "auto.offset.reset": "earliest"}) as consumer:
+        where = TopicPartition(copy, 0)
+        consumer.assign([where])
+        end = consumer.end_offsets([where])[where]
+        while consumer.position(where) < end:
+            placed |= {int(record.value): record.offset for record in consumer.poll(0.5)}
+    for offset in (0, 9, 10, 14):
+        assert mirror_job.translate(rounds, TopicPartition(topic, 0), offset) == placed[offset * partitions]

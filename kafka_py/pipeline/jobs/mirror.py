@@ -4,10 +4,11 @@ A record goes to the partition of the same number, so what shared a partition by
 planned, and the plan written down, before anything is copied: where each partition begins and ends at the source, and
 where its copy begins at the target. A task that runs again finds at the target how many of its records are there
 already, makes sure that the last of them is the one it should be, and goes on behind it. So nobody else may write to
-the copies; a task notices if somebody does.
+the copies; a task notices if somebody does. With exactly_once a round is written in transactions: mirror_once.py.
 
 Layout of the state folder: plan-<round>.json before, done-<round>.json after: {"batch", "start", "end", "files": [],
 "rows", "target": {topic: {partition: first offset}}, "runs": {"topic-partition": [[source, target, count], ...]}}.
+copied-<round>-<try>.json: the runs of a round in transactions, before they are committed.
 """
 
 from __future__ import annotations
@@ -63,23 +64,25 @@ class Mirror:
     replication_factor: int
     most: int
     every_s: float | None
+    exactly_once: bool = False
 
 
 @dataclass
 class Round:
-    """One plan and, when it is carried out, what came of it."""
+    """One plan and, when it is carried out, what came of it. in_transactions: how; targets are not planned then."""
 
     number: int
     start: Offsets
     end: Offsets
     target: Offsets
     runs: dict[str, list[Run]] = field(default_factory=dict)
+    in_transactions: bool = False
 
     def to_json(self) -> str:
         return json.dumps(
             {
                 "round": self.number, "start": to_nested(self.start), "end": to_nested(self.end),
-                "target": to_nested(self.target), "runs": self.runs,
+                "target": to_nested(self.target), "runs": self.runs, "in_transactions": self.in_transactions,
             }
         )  # fmt: skip
 
@@ -88,7 +91,7 @@ class Round:
         values = json.loads(text)
         start, end, target = (from_nested(values[name]) for name in ("start", "end", "target"))
         runs = {name: [Run(*each) for each in found] for name, found in values["runs"].items()}
-        return cls(values["round"], start, end, target, runs)
+        return cls(values["round"], start, end, target, runs, values.get("in_transactions", False))
 
     def next_targets(self) -> Offsets:
         """Where each copy ends when the round is done."""
@@ -112,14 +115,17 @@ class Task(NamedTuple):
 def read_mirror(spec: Section, name: str) -> Mirror:
     """Raises ConfigError naming the key."""
     source, target = spec.section("source"), spec.section("target")
+    exactly_once = spec.flag("exactly_once", False)
     kind = "pattern" if source.has("pattern") else "topic"
     kafka = {f"kafka.{key}": value for key, value in source.settings("kafka").items()}
+    if exactly_once:
+        kafka.setdefault("kafka.isolation.level", "read_committed")
     options = {**kafka, ("subscribePattern" if kind == "pattern" else "subscribe"): source.text(kind),
                "startingOffsets": "earliest", **source.settings("options")}  # fmt: skip
     job = Mirror(
         name, options, target.settings("kafka"), target.text("prefix", ""), spec.text("state"), spec.texts("groups"),
         int(target.number("replication_factor", 1)), int(spec.number("max_records_per_round", 1_000_000)),
-        spec.number("every_s") if spec.has("every_s") else None,
+        spec.number("every_s") if spec.has("every_s") else None, exactly_once,
     )  # fmt: skip
     source.finish()
     target.finish()
@@ -146,7 +152,7 @@ def run_mirror(job: Mirror, session: Any, stop: Stop) -> int:
                     continue
                 folder.write(f"plan-{plan.number:012d}.json", plan.to_json())
             begun = time.monotonic()
-            copied = _carry_out(job, options, session, plan)
+            copied = _carry_out(job, options, session, plan, folder)
             folder.write(f"done-{plan.number:012d}.json", plan.to_json())
             latest = planner.latest(list(plan.end))
             lags = {each: max(0, latest[each] - at) for each, at in plan.end.items()}
@@ -186,10 +192,13 @@ def _plan(job: Mirror, planner: Planner, target: Link, last: Round | None) -> Ro
         return None
     _make_topics(job, partitions)
     copies = {each: _copy(job, each) for each in partitions}
-    known = {} if last is None else last.next_targets()
+    number = 0 if last is None else last.number + 1
+    if job.exactly_once:
+        return Round(number, start, end, {}, in_transactions=True)
+    known = {} if last is None or last.in_transactions else last.next_targets()
     ends = target.ends([copies[each] for each in partitions if each not in known], LATEST_TIMESTAMP)
     targets = {each: known[each] if each in known else ends[copies[each]] for each in partitions}
-    return Round(0 if last is None else last.number + 1, start, end, targets)
+    return Round(number, start, end, targets)
 
 
 def _copy(job: Mirror, partition: TopicPartition) -> TopicPartition:
@@ -215,18 +224,22 @@ def _make_topics(job: Mirror, partitions: Iterable[TopicPartition]) -> None:
             admin.create_partitions(few).all()
 
 
-def _carry_out(job: Mirror, options: Options, session: Any, plan: Round) -> int:
+def _carry_out(job: Mirror, options: Options, session: Any, plan: Round, folder: Folder) -> int:
     """Runs one task per partition with anything to copy; fills in the plan's runs."""
     tasks = [
         Task(
-            OffsetRange(*each, plan.start[each], end), _copy(job, each), plan.target[each],
+            OffsetRange(*each, plan.start[each], end), _copy(job, each), plan.target.get(each, 0),
             options.client_settings("mirror"), job.target, options["failOnDataLoss"],
             options["kafkaConsumer.pollTimeoutMs"],
         )
         for each, end in plan.end.items()
         if end > plan.start[each]
     ]  # fmt: skip
-    if tasks:
+    if plan.in_transactions:
+        from kafka_py.pipeline.jobs.mirror_once import copy_once
+
+        plan.runs = copy_once(job.name, tasks, session, folder, plan.number)
+    elif tasks:
         found = session.sparkContext.parallelize(tasks, len(tasks)).map(copy_range).collect()
         plan.runs = {str(task.wanted.topic_partition): runs for task, runs in zip(tasks, found, strict=True)}
     return sum(run.length for runs in plan.runs.values() for run in runs)

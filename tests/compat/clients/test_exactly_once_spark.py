@@ -41,3 +41,8 @@ def test_a_replayed_batch_is_not_written_again(apache: ApacheBroker, spark: Any,
         apache.create_topic(topic, 2)
     folder = tmp_path / "checkpoint"
     scenes.a_replayed_batch_is_not_written_again(spark, apache.bootstrap, "source", "target", 2, folder)
+
+
+def test_a_mirror_copies_rounds_once(apache: ApacheBroker, spark: Any, tmp_path: Path) -> None:
+    apache.create_topic("mirrored", 2)
+    scenes.a_mirror_copies_rounds_once(spark, apache.bootstrap, "mirrored", 2, tmp_path / "state")
