@@ -1,6 +1,7 @@
 """Spark killed at random points: drivers with all they have, and the Python workers of executors.
 
-A stream into Parquet repeats nothing, the sink loses nothing, and the pipelines topic-to-parquet and mirror do neither.
+A stream into Parquet repeats nothing, the sink loses nothing, and the transactional sink and the pipelines
+topic-to-parquet and mirror do neither.
 KAFKA_PY_KILLS sets how many times each is killed; the seed is printed.
 """
 
@@ -29,7 +30,8 @@ import pyarrow.parquet as pa_parquet
 from kafka_py.clients import Consumer, Producer, TopicPartition
 from kafka_py.testing import guard
 from kafka_py.testing.broker import BrokerProcess
-from kafka_py.testing.processes import ROOT
+from kafka_py.testing.peers.apache import ApacheBroker, Unavailable, apache_kafka
+from kafka_py.testing.processes import ROOT, ZookeeperServer
 from kafka_py.testing.topics import create_topic
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000)]
@@ -51,6 +53,8 @@ writer = stream.writeStream.format(sink).option("checkpointLocation", folder + "
 if sink == "parquet":
     writer = writer.option("path", target)
 else:
+    once = sink == "exactly once"
+    writer = writer.format("kafka_py").option("exactlyOnce", once)
     writer = writer.option("kafka.bootstrap.servers", bootstrap).option("topic", target)
 writer.trigger(availableNow=True).start().awaitTermination()
 print("DONE", flush=True)
@@ -121,9 +125,10 @@ def feed(bootstrap: str, topic: str, first: int, count: int) -> None:
         producer.flush()
 
 
-def values_of(bootstrap: str, topic: str) -> Iterator[tuple[int, int]]:
+def values_of(bootstrap: str, topic: str, isolation: str = "read_uncommitted") -> Iterator[tuple[int, int]]:
     """(partition, value), in the order of each partition."""
-    with Consumer({"bootstrap.servers": bootstrap, "auto.offset.reset": "earliest"}) as consumer:
+    settings = {"bootstrap.servers": bootstrap, "auto.offset.reset": "earliest", "isolation.level": isolation}
+    with Consumer(settings) as consumer:
         partitions = [TopicPartition(topic, number) for number in range(PARTITIONS)]
         consumer.assign(partitions)
         ends = consumer.end_offsets(partitions)
@@ -184,6 +189,46 @@ def test_the_sink_loses_nothing(module_broker: BrokerProcess, topic: str, tmp_pa
     program = Killed(STREAM, module_broker.bootstrap, topic, "kafka_py", f"{topic}-out", str(tmp_path))
     total = survive(program, module_broker.bootstrap, topic)
     assert {value for _, value in values_of(module_broker.bootstrap, f"{topic}-out")} == set(range(total))
+
+
+@pytest.fixture(scope="module")
+def coordinating(
+    zookeeper: ZookeeperServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ApacheBroker]:
+    """A broker that coordinates transactions."""
+    try:
+        apache_kafka()
+    except Unavailable as why:
+        pytest.skip(str(why))
+    settings = {
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+        "transaction.state.log.num.partitions": "3",
+    }
+    folder, connect = tmp_path_factory.mktemp("apache"), f"{zookeeper.connect}/pipeline-kills"
+    with ApacheBroker(folder, connect, settings=settings) as broker:
+        yield broker
+
+
+def test_the_transactional_sink_loses_and_repeats_nothing(coordinating: ApacheBroker, tmp_path: Path) -> None:
+    server = coordinating.bootstrap
+    for name in ("once-in", "once-out"):
+        coordinating.create_topic(name, PARTITIONS)
+    program = Killed(STREAM, server, "once-in", "exactly once", "once-out", str(tmp_path))
+    total = survive(program, server, "once-in")
+    assert sorted(value for _, value in values_of(server, "once-out", "read_committed")) == list(range(total))
+
+
+def test_the_mirror_in_transactions_loses_and_repeats_nothing(coordinating: ApacheBroker, tmp_path: Path) -> None:
+    server = coordinating.bootstrap
+    coordinating.create_topic("mirrored", PARTITIONS)
+    variables = {"SOURCE": server, "TARGET": server, "TOPIC": "mirrored", "PREFIX": "copy.",
+                 "STATE": str(tmp_path / "s"), "EXACTLY_ONCE": "true"}  # fmt: skip
+    job = _job("pipeline-mirror.yaml", tmp_path, {"1000000": "1000"}, variables)
+    total = survive(job, server, "mirrored")
+    expected = [(n % PARTITIONS, n) for n in range(total)]
+    found = sorted(values_of(server, "copy.mirrored", "read_committed"), key=lambda pair: pair[1])
+    assert found == expected
 
 
 def test_topic_to_parquet_loses_and_repeats_nothing(module_broker: BrokerProcess, topic: str, tmp_path: Path) -> None:

@@ -16,10 +16,12 @@ from kafka_py.pipeline.fetching import RangeReader
 from kafka_py.pipeline.links import Link
 from kafka_py.pipeline.ranges import OffsetRange
 from kafka_py.records.builder import BatchBuilder
+from kafka_py.records.control import ControlType, end_txn_marker
 from kafka_py.testing.fakes.fake_answers import ANSWERS
 from kafka_py.testing.fakes.fake_cluster import FakeCluster
 from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.messages.fetch import (
+    AbortedTransaction,
     FetchablePartitionResponse,
     FetchableTopicResponse,
     FetchRequest,
@@ -135,3 +137,45 @@ def test_a_deleted_topic_fails_the_range_where_loss_is_not_accepted(
 def test_a_topic_that_is_denied_for_a_moment_is_read(cluster: FakeCluster, link: Link) -> None:
     cluster.fail(ApiKey.FETCH, *[ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 3)
     assert read(link, fail_on_data_loss=False) == list(range(10))
+
+
+def written(number: int, producer: int = -1, *, transactional: bool = True) -> bytes:
+    """A batch with the record `number` at that offset; -1 for no producer."""
+    is_in_one = transactional and producer >= 0
+    builder = BatchBuilder(
+        base_offset=number, producer_id=producer, producer_epoch=0, base_sequence=0, transactional=is_in_one
+    )
+    builder.append(1000, None, b"%d" % number)
+    return builder.build()
+
+
+def ended(offset: int, producer: int, kind: ControlType) -> bytes:
+    return end_txn_marker(
+        kind, producer_id=producer, producer_epoch=0, coordinator_epoch=0, timestamp=1000, base_offset=offset
+    )
+
+
+FIRST = written(0, 1) + written(1, 2) + written(2)
+SECOND = (
+    written(3, 1) + ended(4, 1, ControlType.ABORT) + written(5, 1) + ended(6, 1, ControlType.COMMIT)
+    + ended(7, 2, ControlType.COMMIT) + written(8, 1, transactional=False) + written(9)
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("isolation", "seen"),
+    [("read_committed", [1, 2, 5, 8, 9]), ("read_uncommitted", [0, 1, 2, 3, 5, 8, 9])],
+)
+def test_what_aborted_transactions_wrote_is_left_out_for_committed_readers(
+    cluster: FakeCluster, isolation: str, seen: list[int]
+) -> None:
+    aborted = [AbortedTransaction(producer_id=1, first_offset=0)] if isolation == "read_committed" else None
+    for part in (FIRST, SECOND):
+        cluster.fail(ApiKey.FETCH, instead_of_records(record_set=part, aborted_transactions=aborted))
+    link = Link({"bootstrap.servers": cluster.bootstrap_servers, "isolation.level": isolation})
+    try:
+        assert read(link) == seen
+    finally:
+        link.close()
+    fetches = [request for _, request in cluster.requests if isinstance(request, FetchRequest)]
+    assert {request.isolation_level for request in fetches} == {int(isolation == "read_committed")}
