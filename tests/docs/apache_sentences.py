@@ -141,5 +141,6 @@ REASONS: dict[str, tuple[str, ...]] = {
         "requirement failed: --bootstrap-server option must be specified to update broker configs",
         "requirement failed: Invalid entity config: all configs to be added must be in the format",
         "since there is no current committed offset",
+        "yyyy/MM/dd HH:mm:ss:SSS",
     ),
 }

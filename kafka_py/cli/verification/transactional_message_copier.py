@@ -40,8 +40,7 @@ _TIME = DatePattern("yyyy/MM/dd HH:mm:ss:SSS")
 def parser() -> PrefixParser:
     table = PrefixParser(
         "transactional-message-copier",
-        "Copy records in transactions from an input partition to an output topic; the offsets that were read are "
-        "committed with them.",
+        "Copy one partition to another topic in transactions, which also hold the offsets of what was read.",
     )
     servers = "HOST1:PORT1[,HOST2:PORT2[...]]"
     table.required("--input-topic", "read this topic", metavar="INPUT-TOPIC")
