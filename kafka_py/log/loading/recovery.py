@@ -182,6 +182,9 @@ class _Loading:
         segment.add_last_time_entry()
         segment.offset_index.trim()
         segment.time_index.trim()
+        if segment.txn_index.entries:  # no later flush syncs it below the recovery point; lost, it means no aborts
+            segment.txn_index.file().sync()
+            self.place.files.sync_directory(self.place.path)
         return cut
 
     def _read_again(self, segment: Segment, end: int) -> int:

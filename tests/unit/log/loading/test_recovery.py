@@ -182,3 +182,20 @@ def test_a_corrupt_transaction_index_is_rebuilt():
     world.files.corrupt(f"{world.directory}/00000000000000000000.txnindex", 1)
     world.open(is_clean=True)
     assert world.data("00000000000000000000.txnindex") == before
+
+
+def test_a_transaction_index_that_recovery_has_rebuilt_outlives_the_next_power_failure():
+    """Below the recovery point no flush syncs it again, and without it aborted records would be taken for committed."""
+    world = LogWorld()
+    world.append(produced(0, transactional=True))
+    world.mark(9, 0, ControlType.ABORT, timestamp=NOW)
+    world.log.flush_in_background()
+    before = world.data("00000000000000000000.txnindex")
+    world.crash(Loss.UNSYNCED)
+    world.log.roll(NOW)
+    world.append(produced(1))
+    world.log.flush_in_background()
+    world.crash(Loss.UNSYNCED)
+    assert [segment.base_offset for segment in world.log.segments] == [0, 2]
+    assert world.data("00000000000000000000.txnindex") == before
+    assert len(world.log.segments[0].txn_index.all_entries()) == 1
