@@ -8,12 +8,20 @@ import struct
 from enum import IntEnum
 from typing import NamedTuple
 
-from kafka_py.records.batch import NO_LEADER_EPOCH, CorruptBatch, Record
+from kafka_py.records.batch import CODEC_MASK, HEADER_SIZE, NO_LEADER_EPOCH, CorruptBatch, Record
 from kafka_py.records.builder import BatchBuilder
 
 _KEY = struct.Struct(">hh")
 _VALUE = struct.Struct(">hi")
 _VERSION = 0
+
+_PLAIN = struct.Struct(">5shhBhiB")
+"""The record of a marker without gaps, headers or time of its own: lengths and deltas, key, value."""
+_PLAIN_FIXED = (bytes((32, 0, 0, 0, 8)), _VERSION, 12, _VERSION, 0)
+"""Its length, attributes, deltas, the key's length and version, the value's length and version, no headers; lengths are
+zigzag varints."""
+_PLAIN_SIZE = HEADER_SIZE + _PLAIN.size
+_ATTRIBUTES = 22  # position of their low byte
 
 
 class ControlType(IntEnum):
@@ -77,6 +85,22 @@ def end_txn_marker(
     )
     builder.append(timestamp, _KEY.pack(_VERSION, control_type), _VALUE.pack(_VERSION, coordinator_epoch))
     return builder.build()
+
+
+def plain_end_txn_marker(batch: bytes | memoryview) -> EndTxnMarker | None:
+    """The marker of a batch that is encoded as every broker encodes it; None for all others, which are decoded.
+
+    Many times faster than decoding: a transaction has a marker in each of its partitions.
+    """
+    if len(batch) != _PLAIN_SIZE or batch[_ATTRIBUTES] & CODEC_MASK:
+        return None
+    before_key, version, control_type, before_value, value_version, coordinator_epoch, headers = _PLAIN.unpack_from(
+        batch, HEADER_SIZE
+    )
+    found = _TYPES.get(control_type)
+    if (before_key, version, before_value, value_version, headers) != _PLAIN_FIXED or found is None:
+        return None
+    return EndTxnMarker(found, coordinator_epoch)
 
 
 _TYPES = {int(ControlType.ABORT): ControlType.ABORT, int(ControlType.COMMIT): ControlType.COMMIT}

@@ -19,7 +19,13 @@ from kafka_py.log.segments.txn_index import AbortedTxn
 from kafka_py.log.state.producer_snapshots import CorruptSnapshot, decode_snapshot, encode_snapshot
 from kafka_py.log.state.producer_state import BATCHES_KEPT, AppendedBatch, ProducerStates
 from kafka_py.records.batch import CONTROL_FLAG, BatchHeader, CorruptBatch, decode_records
-from kafka_py.records.control import ControlType, EndTxnMarker, read_control_type, read_end_txn_marker
+from kafka_py.records.control import (
+    ControlType,
+    EndTxnMarker,
+    plain_end_txn_marker,
+    read_control_type,
+    read_end_txn_marker,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -35,6 +41,9 @@ def read_marker(batch: bytes | memoryview, header: BatchHeader) -> EndTxnMarker 
     """The transaction marker in a control batch; None for an empty batch and for other control types."""
     if header.record_count <= 0:
         return None
+    plain = plain_end_txn_marker(batch) if header.record_count == 1 else None
+    if plain is not None:
+        return plain
     record = decode_records(batch, header=header)[0]
     if read_control_type(record) is ControlType.UNKNOWN:
         return None

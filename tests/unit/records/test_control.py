@@ -3,7 +3,14 @@
 import pytest
 
 from kafka_py.records.batch import CorruptBatch, Record, decode_records, read_header, verify_crc
-from kafka_py.records.control import ControlType, EndTxnMarker, end_txn_marker, read_control_type, read_end_txn_marker
+from kafka_py.records.control import (
+    ControlType,
+    EndTxnMarker,
+    end_txn_marker,
+    plain_end_txn_marker,
+    read_control_type,
+    read_end_txn_marker,
+)
 
 # As Apache Kafka 2.8.2 writes it: commit, coordinator epoch 4, offset 10.
 COMMIT = bytes.fromhex(
@@ -84,3 +91,27 @@ def test_a_short_value_or_negative_version_is_corrupt(value):
 def test_no_marker_of_an_unknown_type_is_written():
     with pytest.raises(ValueError, match="COMMIT or ABORT"):
         end_txn_marker(ControlType.UNKNOWN, producer_id=1, producer_epoch=0, coordinator_epoch=0, timestamp=0)
+
+
+def test_the_marker_of_the_reference_example_is_plain():
+    assert plain_end_txn_marker(COMMIT) == EndTxnMarker(ControlType.COMMIT, 4)
+    assert plain_end_txn_marker(COMMIT + b"\0") is None
+    assert plain_end_txn_marker(COMMIT[:-1]) is None
+    data = end_txn_marker(
+        ControlType.ABORT, producer_id=2**62, producer_epoch=32767, coordinator_epoch=2**31 - 1, timestamp=2**40
+    )
+    assert plain_end_txn_marker(memoryview(data)) == EndTxnMarker(ControlType.ABORT, 2**31 - 1)
+
+
+def test_what_is_taken_for_plain_reads_the_same_when_it_is_decoded():
+    """Of all changes of one byte: those of the coordinator epoch and the type remain plain, all others are decoded."""
+    plain = 0
+    for position in range(22, len(COMMIT)):
+        for flip in range(1, 256):
+            changed = bytearray(COMMIT)
+            changed[position] ^= flip
+            found = plain_end_txn_marker(changed)
+            if position >= 61 and found is not None:
+                plain += 1
+                assert read_end_txn_marker(decode_records(changed)[0]) == found
+    assert plain == 4 * 255 + 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.base.turns import Turn
+from kafka_py.base.turns import Turn, sliced
 from kafka_py.broker.requests.authorization import Operation, ResourceType
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
@@ -31,7 +31,8 @@ async def handle(node: Node, context: RequestContext, request: DescribeProducers
                 if not may_read:
                     raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
                 log = node.hosted.partition(TopicPartition(topic.name, index)).leader_log()
-                answer.active_producers = [_state(*known) for known in log.producers.active()]
+                async for some in sliced(list(log.producers.active())):
+                    answer.active_producers += [_state(*known) for known in some]
             except KafkaError as error:
                 answer.error_code, answer.error_message = error.code, error.message
                 context.metrics.count_error(error.code.name)

@@ -88,11 +88,12 @@ class _MarkerAppends:
         """Appends a marker to these partitions."""
         node = self._node
         errors = self._errors.setdefault(marker.producer_id, {})
+        batch = _batch(marker, node.clock.wall_ms())
         records = []
         for topic_partition in topic_partitions:
             refusal = errors[topic_partition] = _refusal(node, topic_partition)  # also keeps the request's order
             if refusal is ErrorCode.NONE:
-                records.append((topic_partition, memoryview(bytearray(_batch(marker, node.clock.wall_ms())))))
+                records.append((topic_partition, memoryview(bytearray(batch))))
         if records:
             self._missing += 1
             node.appends.append(
