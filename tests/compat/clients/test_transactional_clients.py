@@ -16,6 +16,7 @@ import kafka
 import pytest
 
 from kafka_py.testing.cluster import KafkaCluster
+from kafka_py.testing.peers import apache, java_clients
 
 TIMEOUT_S = 30.0
 PARTITIONS = 3
@@ -203,3 +204,16 @@ def test_aiokafka(cluster: KafkaCluster, topic: str) -> None:
     asyncio.run(asyncio.wait_for(run(), 2 * TIMEOUT_S))
     assert read(cluster, topic) == ["a", "b"]
     assert read(cluster, topic, "read_uncommitted") == ["a", "b", "c"]
+
+
+def test_the_java_producer(cluster: KafkaCluster, topic: str, apache_kafka: apache.Jars) -> None:
+    def record(value: bytes) -> java_clients.ToSend:
+        return java_clients.ToSend(topic, value=value)
+
+    script = ["begin", record(b"a"), record(b"b"), "commit", "begin", record(b"c"), "flush", "abort"]
+    java_clients.produce(apache_kafka, cluster.bootstrap_servers, script, transactional_id="java")
+    assert read(cluster, topic) == ["a", "b"]
+    assert read(cluster, topic, "read_uncommitted") == ["a", "b", "c"]
+    again = ["begin", record(b"d"), "commit"]
+    java_clients.produce(apache_kafka, cluster.bootstrap_servers, again, transactional_id="java")
+    assert read(cluster, topic) == ["a", "b", "d"]
