@@ -75,3 +75,20 @@ def test_a_log_that_takes_over_knows_what_is_committed():
     broker.dirs.get(partition).update_high_watermark(1)
     assert future.high_watermark == 0
     assert broker.dirs.futures.promote(partition).high_watermark == 1
+
+
+def test_a_log_that_takes_over_is_clean_as_far_as_the_log_that_it_replaces():
+    """The present log may be truncated during the copy; records appended after that are not compacted yet."""
+    broker = Broker("/a", "/b", **{"log.segment.bytes": "400"})
+    partition = TopicPartition("t", 0)
+    broker.dirs.prefer(partition, "/a")
+    present = broker.append(count=6)
+    present.compaction.cleaned_to = present.segments[-1].base_offset
+    future = broker.dirs.futures.create(partition, "/b")
+    before = present.compaction.cleaned_to
+    present.truncate_to(2)
+    assert present.compaction.cleaned_to < before
+    for offset in range(2):
+        future.append_as_follower(batch(base_offset=offset, leader_epoch=0), broker.clock.wall_ms())
+    promoted = broker.dirs.futures.promote(partition)
+    assert promoted.compaction.cleaned_to == min(present.compaction.cleaned_to, promoted.segments[-1].base_offset)

@@ -9,8 +9,11 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID
 from kafka_py.clients.metadata import NO_NODE, ClusterView, Node, PartitionInfo, TopicInfo
 from kafka_py.clients.producer.accumulator import Accumulator
+from kafka_py.clients.producer.batches import ProducerBatch
 from kafka_py.clients.producer.configs import ProducerOptions
 from kafka_py.clients.producer.lanes import sequence_order
+from kafka_py.records.batch import HEADER_SIZE
+from kafka_py.records.builder import BatchBuilder
 
 
 class Clock:
@@ -245,3 +248,21 @@ def test_batches_put_back_one_after_the_other_are_in_order_of_sequence() -> None
     for batch in batches:
         made.put_back(lane, [batch])
     assert [batch.sequence for batch in lane.queue] == [0, 1, 2, -1]
+
+
+def test_every_batch_reports_its_end_to_the_observer() -> None:
+    """Interceptors (KIP-42) are called for every batch, whether it was filled record by record or added whole."""
+    observed: list[ProducerBatch] = []
+    options = ProducerOptions.parse({"bootstrap.servers": "h:1"})
+    made = Accumulator(options, Clock(), random.Random(1), lambda: None, observed.append)
+    made.take_view(view(1))
+    add(made)
+    builder = BatchBuilder()
+    builder.append(0, None, b"v")
+    records = builder.build()[HEADER_SIZE:]
+    assert made.append_batch("t", 0, 0, bytes(records), 1, lambda _metadata, _error: None)
+    opened = list(made.topics["t"].lanes[0].queue)
+    assert len(opened) == 2
+    opened[0].succeed(0)
+    opened[1].fail(KafkaError(ErrorCode.REQUEST_TIMED_OUT, "late"))
+    assert observed == opened

@@ -230,3 +230,34 @@ def test_a_fetch_that_could_not_be_sent_is_not_taken_for_sent(monkeypatch: pytes
             assert known[A].fetch_offset == 10
 
     _play(run())
+
+
+def test_a_retry_does_not_wait_for_a_later_time_of_another_partition() -> None:
+    """One timer serves all partitions: a back-off ends long before a preferred replica (KIP-392) expires."""
+    world = World(auto_offset_reset="earliest", fetch_max_wait_ms=60_000)
+    refused_at_s: list[float] = []
+
+    def fetch(request: FetchRequest) -> Any:
+        node_id = next(node for node, each in reversed(world.cluster.requests) if each is request)
+        partitions = [each for topic in request.topics for each in topic.partitions]
+        if any(each.partition == A.partition for each in partitions) and node_id == 0:
+            answer = answer_fetch(world.cluster, node_id, request, ErrorCode.NONE)
+            for each in answer.responses[0].partition_responses:
+                each.preferred_read_replica, each.record_set = 1, None
+            return answer
+        if any(each.partition == A.partition for each in partitions):
+            return None  # the follower holds this fetch, as it has no records to return yet
+        refused_at_s.append(asyncio.get_running_loop().time())
+        return answer_fetch(world.cluster, node_id, request, ErrorCode.UNKNOWN_SERVER_ERROR)
+
+    async def run() -> None:
+        async with world.consumer() as consumer:
+            world.cluster.move_leader("t", 1, 0)
+            world.cluster.answers[ApiKey.FETCH] = fetch
+            await consumer.assign([A])
+            await consumer.poll(1)
+            await consumer.assign([A, B])
+            await consumer.poll(1)
+            assert len(refused_at_s) > 10
+
+    _play(run())
