@@ -113,11 +113,17 @@ class _Loading:
             TopicIdFile(place, self.context, failures, topic_id),
             log_start_offset=self.log_start_offset,
             log_end_offset=log_end_offset,
-            recovery_point=log_end_offset if is_clean else min(checkpointed.recovery_point, log_end_offset),
+            recovery_point=self._recovery_point(checkpointed.recovery_point, log_end_offset, is_clean),
             cleaned_to=checkpointed.cleaned_to,
         )
         log.update_high_watermark(checkpointed.high_watermark)
         return log
+
+    def _recovery_point(self, checkpointed: int, log_end_offset: int, is_clean: bool) -> int:
+        """Below it everything is synced. What was cut below the checkpointed one is not, until its segment is."""
+        if is_clean:
+            return log_end_offset
+        return checkpointed if checkpointed <= log_end_offset else self.segments[-1].base_offset
 
     def _open_segments(self, entries: Sequence[FileInfo]) -> set[int]:
         """Creates a Segment for every .log file; returns the base offsets of those whose indexes cannot be used."""

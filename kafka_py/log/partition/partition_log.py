@@ -368,7 +368,8 @@ class PartitionLog:
         before = self.log_start_offset, self.recovery_point, self.compaction.cleaned_to
         self.log_start_offset = start_offset
         self.log_end_offset = end_offset
-        self.recovery_point = min(self.recovery_point, end_offset)
+        if self.recovery_point >= end_offset:  # the cut itself has to be synced, also where the next append rolls
+            self.recovery_point = self._segments.active.base_offset
         if self.held_end is not None and (end_offset <= self.held_end or start_offset == end_offset):
             self.held_end = None  # the records that waited for a flush are truncated
         self.compaction.bound()

@@ -9,6 +9,7 @@ from kafka_py.log.model.answers import Origin
 from kafka_py.log.partition.retention import delete_old_segments
 from kafka_py.log.partition.truncation import SEGMENTS_A_CUT
 from kafka_py.records.control import ControlType
+from kafka_py.testing.fakes.files import Loss
 from kafka_py.testing.fakes.stored_logs import LogWorld, batch, offset_for_timestamp
 
 NOW = 1_600_000_000_000
@@ -136,6 +137,21 @@ def test_transactions_are_as_they_were_at_the_target():
     world.mark(9, 0, ControlType.COMMIT, timestamp=NOW)
     world.log.update_high_watermark(4)
     assert world.log.last_stable_offset == 4
+
+
+def test_what_was_cut_does_not_come_back_with_a_power_failure_where_the_next_append_began_a_segment():
+    world = LogWorld()
+    world.append_many(10)
+    world.log.flush_in_background()
+    world.log.truncate_to(5)
+    world.log.roll(NOW)
+    world.append_many(3, size=1)
+    world.log.flush_in_background()
+    assert (world.log.recovery_point, [one.base_offset for one in world.log.segments]) == (8, [0, 5])
+    world.crash(Loss.UNSYNCED)
+    assert [(record.offset, len(record.value)) for record in world.read_all()][3:] == [
+        (3, 100), (4, 100), (5, 1), (6, 1), (7, 1),
+    ]  # fmt: skip
 
 
 class TestCorruptBatchBeforeTheCut:
