@@ -218,12 +218,16 @@ class ProducerBatch:
         return self.data
 
     def split(self) -> list[ProducerBatch]:
-        """Splits it into batches of about half its size, with its records, callbacks, futures and sequences."""
+        """Splits it into batches of about half its size, with its records, callbacks, futures and sequences.
+
+        There is more than one part, however small all records before the last one are.
+        """
         target = (self.builder.uncompressed_size + HEADER_SIZE) // 2
+        last = len(self.details) - 1
         parts: list[tuple[int, ProducerBatch]] = []
         part: ProducerBatch | None = None
         for index, record in enumerate(decode_records(self.encode())):
-            if part is None or part.size >= target:
+            if part is None or part.size >= target or (index == last and len(parts) == 1):
                 builder = BatchBuilder(self.builder.codec)
                 builder.transactional = self.builder.transactional
                 part = ProducerBatch(self.lane, builder, target, 0, self.created_ms, self.observer)

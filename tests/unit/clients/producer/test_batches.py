@@ -140,6 +140,15 @@ def test_futures_and_callbacks_follow_a_batch_that_is_split() -> None:
     assert calls == [12]
 
 
+def test_a_large_record_behind_small_ones_gets_a_batch_of_its_own() -> None:
+    """Else a broker that refuses it would refuse what it was split into, again and again."""
+    batch, _ = batch_of(b"a", b"b", b"c" * 5000)
+    assert [len(part.details) for part in batch.split()] == [2, 1]
+    batch, _ = batch_of(b"a", b"c" * 5000, b"b")
+    first, _ = batch.split()
+    assert [len(part.details) for part in first.split()] == [1, 1]
+
+
 def test_who_observes_a_batch_observes_what_it_is_split_into() -> None:
     ended: list[ProducerBatch] = []
     batch, _ = batch_of(b"a" * 100, b"b" * 100)

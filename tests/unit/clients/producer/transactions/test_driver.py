@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -70,7 +70,7 @@ class World:
         return [committed for _, committed in self.cluster.transactions.outcomes]
 
 
-def with_world(test: Callable[[World], Awaitable[None]]) -> None:
+def with_world(test: Callable[[World], Coroutine[Any, Any, None]]) -> None:
     run_virtual(test(World()))
 
 
