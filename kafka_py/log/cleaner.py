@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from threading import Event
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
@@ -57,15 +57,23 @@ class _Compaction:
     cancelled: Event
 
 
+class LogsToClean(Protocol):
+    """The logs of a broker; see LogRegistry."""
+
+    def all(self) -> Iterable[PartitionLog]: ...
+
+    def is_current(self, log: PartitionLog) -> bool: ...
+
+    def is_moving(self, log: PartitionLog) -> bool: ...
+
+
 class Cleaner:
     """Compacts the logs of a broker.
 
     options: the current settings. background: a pool for compactions only. later: calls back on the loop after a delay
         in ms; None runs everything at once.
-    logs: all logs of this broker. is_current: whether a log was neither deleted nor replaced. is_paused: whether a log
-        must not be compacted for now. save: writes the cleaner offset checkpoint of a directory. io_failed: takes a
-        directory offline. after: called with a log when its compaction has ended. processed: called with the bytes that
-        each compaction has read and written.
+    save: writes the cleaner offset checkpoint of a directory. io_failed: takes a directory offline. after: called with
+        a log when its compaction has ended. processed: called with the bytes that each compaction has read and written.
     """
 
     def __init__(
@@ -75,9 +83,7 @@ class Cleaner:
         background: Background,
         later: LATER | None,
         *,
-        logs: Callable[[], Iterable[PartitionLog]],
-        is_current: Callable[[PartitionLog], bool],
-        is_paused: Callable[[PartitionLog], bool],
+        logs: LogsToClean,
         save: Callable[[str], None],
         io_failed: Callable[[str, Exception], None],
         after: Callable[[PartitionLog], None],
@@ -89,8 +95,6 @@ class Cleaner:
         self._background = background
         self._later = later
         self._logs = logs
-        self._is_current = is_current
-        self._is_paused = is_paused
         self._save = save
         self._io_failed = io_failed
         self._after = after
@@ -149,7 +153,7 @@ class Cleaner:
     def uncleanable_in(self, log_dir: str) -> list[PartitionLog]:
         """The uncleanable logs of a directory."""
         failed = self.uncleanable
-        return [log for log in self._logs() if log.topic_partition in failed and log.log_dir == log_dir]
+        return [log for log in self._logs.all() if log.topic_partition in failed and log.log_dir == log_dir]
 
     @property
     def since_scan_ms(self) -> int:
@@ -196,7 +200,7 @@ class Cleaner:
             turn_ends_ms = self._clock.monotonic_ms() + _TURN_MS
             due: list[tuple[float, PartitionLog]] = []
             dirtiest_ratio = 0.0
-            for log in self._logs():
+            for log in self._logs.all():
                 if self._clock.monotonic_ms() >= turn_ends_ms:
                     yield
                     turn_ends_ms = self._clock.monotonic_ms() + _TURN_MS
@@ -215,7 +219,7 @@ class Cleaner:
         where = log.topic_partition
         if not log.config.is_compacted or log.files.is_future or len(log.segments) < 2 or where in self._running:
             return None
-        if self._is_paused(log) or not self._is_current(log):
+        if self._logs.is_moving(log) or not self._logs.is_current(log):
             return None
         if self._corrupt.is_aside(where) or self._failing.is_aside(where):
             return None
@@ -266,7 +270,7 @@ class Cleaner:
     def _has_effect(self, run: _Compaction) -> bool:
         """Whether the log is unchanged since the compaction was started, and not cancelled."""
         is_wanted = not self._stopped and not run.cancelled.is_set()
-        return is_wanted and self._is_current(run.log) and run.log.compaction.is_unchanged_since(run.job)
+        return is_wanted and self._logs.is_current(run.log) and run.log.compaction.is_unchanged_since(run.job)
 
     def _put_in_place(self, run: _Compaction) -> None:
         """Replaces segments by the compacted ones, a few per turn."""
@@ -320,7 +324,7 @@ class Cleaner:
 
     def _end(self, run: _Compaction) -> None:
         self._running.pop(run.log.topic_partition, None)
-        if self._is_current(run.log):
+        if self._logs.is_current(run.log):
             self._supervisor.call(_ACTIVITY, lambda: self._after(run.log), run.log.topic_partition)
         self._scan_soon()
 

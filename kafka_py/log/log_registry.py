@@ -34,6 +34,10 @@ class LogRegistry:
         """Whether the log was neither removed nor replaced."""
         return log in (self.present.get(log.topic_partition), self.future.get(log.topic_partition))
 
+    def is_moving(self, log: PartitionLog) -> bool:
+        """Whether the partition has a future log: neither of its logs may be compacted."""
+        return log.topic_partition in self.future
+
     def add(self, log: PartitionLog) -> PartitionLog:
         """Adds a log unless the partition has one of its kind; returns the registered one."""
         held = (self.future if log.files.is_future else self.present).setdefault(log.topic_partition, log)

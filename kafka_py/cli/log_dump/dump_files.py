@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from struct import Struct
+from typing import ClassVar
 
 from kafka_py.cli.common.command import CommandFailed
 from kafka_py.cli.console.record_texts import (
@@ -68,7 +69,7 @@ class Dump:
         """Dumps one file; what keeps it from being read is said in one line."""
         self._out(f"Dumping {path}")
         suffix = os.path.splitext(path)[1]
-        dump = _BY_SUFFIX.get(suffix)
+        dump = self._BY_SUFFIX.get(suffix)
         if dump is None:
             print(f"Ignoring unknown file {path}", file=sys.stderr)
             return
@@ -165,14 +166,13 @@ class Dump:
                 yield f"Non-consecutive offsets in {file}"
                 yield from (f"  {gap.offset} is followed by {gap.next_offset}" for gap in reversed(gaps))
 
-
-_BY_SUFFIX: dict[str, Callable[[Dump, str], Iterator[str]]] = {
-    filenames.LOG: Dump._log,
-    filenames.OFFSET_INDEX: Dump._offset_index,
-    filenames.TIME_INDEX: Dump._time_index,
-    filenames.SNAPSHOT: Dump._snapshot,
-    filenames.TXN_INDEX: Dump._txn_index,
-}
+    _BY_SUFFIX: ClassVar[dict[str, Callable[[Dump, str], Iterator[str]]]] = {
+        filenames.LOG: _log,
+        filenames.OFFSET_INDEX: _offset_index,
+        filenames.TIME_INDEX: _time_index,
+        filenames.SNAPSHOT: _snapshot,
+        filenames.TXN_INDEX: _txn_index,
+    }
 
 
 def depth_of(options: argparse.Namespace) -> Depth | None:

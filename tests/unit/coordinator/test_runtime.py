@@ -194,7 +194,7 @@ def test_a_load_is_not_tried_again_when(has_failed: bool, world: World) -> None:
         world.runtime.elected(3, 0)
         world.state.fails_at = "finish"
         if has_failed:
-            world.disk.log.failures.let_go("offline")
+            world.disk.log.failures.disable("offline")
         await world.tasks.pop(0)
         if not has_failed:
             world.runtime.resigned(3, 1)

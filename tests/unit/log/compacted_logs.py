@@ -29,7 +29,7 @@ class World(LogWorld):
         self.options = LogOptions.parse(given)
         self.saved: dict[TopicPartition, int] = {}
         self.ended = 0
-        self.is_paused = False
+        self.is_moved = False
         self.offline: list[str] = []
         self.cleaner = self.new_cleaner()
 
@@ -41,10 +41,18 @@ class World(LogWorld):
             self.ended += 1
 
         return Cleaner(
-            self.options, self.clock, InlineBackground(), None, logs=lambda: [self.log],
-            is_current=lambda log: log is self.log, is_paused=lambda _log: self.is_paused, save=save,
+            self.options, self.clock, InlineBackground(), None, logs=self, save=save,
             io_failed=lambda path, _error: self.offline.append(path), after=after, supervisor=Supervisor(self.clock),
         )  # fmt: skip
+
+    def all(self) -> list[PartitionLog]:
+        return [self.log]
+
+    def is_current(self, log: PartitionLog) -> bool:
+        return log is self.log
+
+    def is_moving(self, _log: PartitionLog) -> bool:
+        return self.is_moved
 
     def put(self, *rows: tuple[str, str | None], roll: bool = True, **fields: Any) -> None:
         """One batch of these keys and values, and then a new segment."""
