@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from kafka_py.base.chance import Chance
 from kafka_py.base.clock import Clock
@@ -271,7 +271,7 @@ class Controller:
 
     async def _dispatch(self, queued: QueuedEvent) -> None:
         event, executor = queued.event, self._executor
-        own = _OWN_EVENTS.get(type(event))
+        own = self._OWN_EVENTS.get(type(event))
         if own is not None:
             await own(self)
         elif executor is None:
@@ -379,12 +379,11 @@ class Controller:
     async def _after_new_session(self) -> None:
         self.put(events.RegisterBrokerAndReelect())
 
-
-_OWN_EVENTS: dict[type[Event], Callable[[Controller], Awaitable[None]]] = {
-    events.Startup: Controller._startup,
-    events.ControllerChange: Controller._maybe_resign,
-    events.Reelect: Controller._reelect,
-    events.RegisterBrokerAndReelect: Controller._register_and_reelect,
-    events.Expire: Controller._expire,
-    events.ShutdownEventThread: Controller._close,
-}
+    _OWN_EVENTS: ClassVar[dict[type[Event], Callable[[Controller], Awaitable[None]]]] = {
+        events.Startup: _startup,
+        events.ControllerChange: _maybe_resign,
+        events.Reelect: _reelect,
+        events.RegisterBrokerAndReelect: _register_and_reelect,
+        events.Expire: _expire,
+        events.ShutdownEventThread: _close,
+    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pytest
 
@@ -231,15 +231,19 @@ def test_what_fails_because_the_log_was_cut_meanwhile_says_nothing_about_it(monk
 def test_a_look_that_fails_is_followed_by_another(error: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
     """Also when it is not one log that fails."""
     broker = Broker()
-    all_logs, failures = broker.dirs.cleaner._logs, [0]
+    registry, failures = broker.dirs.cleaner._logs, [0]
 
-    def logs() -> object:
-        failures[0] += 1
-        if failures[0] < 5:
-            raise error(*(["x"] if error is not KafkaError else [1, "x"]))
-        return all_logs()
+    class FailingRegistry:
+        def all(self) -> Iterable[PartitionLog]:
+            failures[0] += 1
+            if failures[0] < 5:
+                raise error(*(["x"] if error is not KafkaError else [1, "x"]))
+            return registry.all()
 
-    monkeypatch.setattr(broker.dirs.cleaner, "_logs", logs)
+        def __getattr__(self, name: str) -> object:
+            return getattr(registry, name)
+
+    monkeypatch.setattr(broker.dirs.cleaner, "_logs", FailingRegistry())
     broker.clock.advance(OLD_ENOUGH_MS + 5 * LOOK_MS)
     assert broker.good.compaction.cleaned_to == broker.bad.compaction.cleaned_to == 3
 
