@@ -235,9 +235,8 @@ def test_an_index_needs_its_log(files):
 
 
 def test_producers_are_shown(files):
-    writing, silent = ProducerStateEntry(1), ProducerStateEntry(3)
+    writing, silent = ProducerStateEntry(1, [AppendedBatch(6, 12, 2, 99)]), ProducerStateEntry(3)
     writing.txn_first_offset, writing.last_timestamp = 4, 99
-    writing.batches.append(AppendedBatch(6, 12, 2, 99))
     lines, _ = files.dump(files.put("snapshot", encode_snapshot([(1000, writing), (9, silent)])))
     assert lines == [
         "producerId: 1000 producerEpoch: 1 coordinatorEpoch: -1 currentTxnFirstOffset: Some(4) firstSequence: 4 "
