@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode
@@ -33,6 +34,10 @@ log = logging.getLogger(__name__)
 AnswerTransaction = Callable[[TransactionReply], None]
 """Called once, on the loop."""
 
+COMPLETION_WAIT_MS = 100
+"""How long a request waits for the completion of the previous transaction. A client that has to ask again pauses for 20
+ms at least (KAFKA-5477), while the markers are usually written in a few.
+"""
 APPEND_AGAIN_MS = 100
 """How long the record that a transaction is complete waits when it could not be written."""
 
@@ -61,6 +66,7 @@ class TransactionDriver:
     def __init__(self, store: TransactionStore, services: TransactionServices) -> None:
         self.waiting_appends = 0
         self._store = store
+        self._waiting: dict[Transaction, _WaitingRequest] = {}
         self._services = services
 
     def handle(
@@ -86,9 +92,30 @@ class TransactionDriver:
             services.schedule(APPEND_AGAIN_MS, partial(self._append_again, partition, transaction))
         elif outcome.is_removed:
             self._store.remove(partition, transaction)
-        if outcome.reply is not None and answer is not None:
+        if outcome.may_wait and outcome.reply is not None and answer is not None and transaction not in self._waiting:
+            self._wait(transaction, _WaitingRequest(event, answer, outcome.reply))
+        elif outcome.reply is not None and answer is not None:
             answer(outcome.reply)
+        if isinstance(event, Appended) and transaction in self._waiting and transaction.pending is None:
+            self._go_on(partition, transaction)
         return outcome
+
+    # ---- requests that wait for the previous transaction
+
+    def _wait(self, transaction: Transaction, waiting: _WaitingRequest) -> None:
+        self._waiting[transaction] = waiting
+
+        def waited_enough() -> None:
+            if self._waiting.get(transaction) is waiting:
+                del self._waiting[transaction]
+                waiting.answer(waiting.reply)
+
+        self._services.schedule(COMPLETION_WAIT_MS, waited_enough)
+
+    def _go_on(self, partition: int, transaction: Transaction) -> None:
+        waiting = self._waiting.pop(transaction)
+        with self._guard(transaction):
+            self.handle(partition, transaction, waiting.request, waiting.answer)
 
     # ---- records
 
@@ -150,6 +177,14 @@ class TransactionDriver:
     def _guard(self, transaction: Transaction) -> Guard:
         """Around work on one of many: what it raises is reported, and the others are worked on."""
         return self._store.runtime.supervisor.guard(_ACTIVITY, transaction.id)
+
+
+class _WaitingRequest(NamedTuple):
+    """A request that comes again when the previous transaction is complete. reply: when that takes too long."""
+
+    request: TransactionEvent
+    answer: AnswerTransaction
+    reply: TransactionReply
 
 
 class _Once:

@@ -223,8 +223,10 @@ def _add_partitions(transaction: Transaction, request: AddPartitions, now_ms: in
     if refused is not None:
         return refused
     metadata = transaction.metadata
-    if transaction.pending is not None or metadata.state in IS_DECIDED:
-        return _refused(ErrorCode.CONCURRENT_TRANSACTIONS)
+    if metadata.state in IS_DECIDED:
+        return TransactionOutcome(_CONCURRENT, may_wait=True)
+    if transaction.pending is not None:
+        return TransactionOutcome(_CONCURRENT)
     partitions = tuple(dict.fromkeys((*metadata.partitions, *request.partitions)))
     if metadata.state is ONGOING:
         if len(partitions) == len(metadata.partitions):

@@ -19,8 +19,9 @@ class TransactionOutcome(NamedTuple):
     reply: to the request at hand, or to the one whose record was written. record: to be appended, after which the
     machine wants an Appended. tombstone: the same, of the id's removal. markers: to be sent, after which it wants a
     MarkersEnded. needs_producer_id: nothing was decided; the request is to come again with a fresh producer id.
-    is_removed: the id is forgotten. append_later: the record of the pending change is to be appended after a pause.
-    note: for the log; a warning if is_warning.
+    is_removed: the id is forgotten. may_wait: the reply says only that the previous transaction is about to be
+    complete; the request may as well come again when it is. append_later: the record of the pending change is to be
+    appended after a pause. note: for the log; a warning if is_warning.
     """
 
     reply: TransactionReply | None = None
@@ -29,6 +30,7 @@ class TransactionOutcome(NamedTuple):
     tombstone: bool = False
     needs_producer_id: bool = False
     is_removed: bool = False
+    may_wait: bool = False
     append_later: bool = False
     note: str = ""
     is_warning: bool = False

@@ -176,7 +176,8 @@ class TransactionScript:
                 f"{markers.coordinator_epoch}: {where}"
             )
         if outcome.reply is not None:
-            yield f"answered: {_answer(outcome.reply)}"
+            or_waits = ", or waits until the id is free" if outcome.may_wait else ""
+            yield f"answered: {_answer(outcome.reply)}{or_waits}"
 
     def _state(self) -> str:
         return "unknown" if self.transaction is None else f"id is {_described(self.transaction.metadata)}"

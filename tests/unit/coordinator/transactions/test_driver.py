@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.coordinator.transactions.driver import APPEND_AGAIN_MS
+from kafka_py.coordinator.transactions.driver import APPEND_AGAIN_MS, COMPLETION_WAIT_MS
 from kafka_py.coordinator.transactions.markers import MarkerOutcome, MarkersDone, TransactionMarkers
 from kafka_py.coordinator.transactions.requests import EndTransaction
 from kafka_py.coordinator.transactions.states import (
@@ -216,3 +216,55 @@ def test_ids_stay_when_their_tombstones_could_not_be_written() -> None:
     assert pending.metadata.state is DEAD
     world.acknowledge()
     assert world.store.transactions(PARTITION) == []
+
+
+def test_the_next_transaction_begins_when_the_previous_is_complete() -> None:
+    world = TransactionWorld()
+    producer = world.init().reply
+    world.add(producer, T0)
+    world.end(producer)
+    asked, second = world.add(producer, T1), world.add(producer, T1)
+    assert asked.replies == []
+    assert second.error is ErrorCode.CONCURRENT_TRANSACTIONS  # one may wait
+    world.sender.end()
+    assert asked.error is ErrorCode.NONE
+    assert world.transaction().metadata.partitions == (T1,)
+    world.clock.advance(COMPLETION_WAIT_MS)
+
+
+def test_it_does_not_wait_for_long() -> None:
+    world = TransactionWorld()
+    producer = world.init().reply
+    world.add(producer, T0)
+    world.end(producer)
+    asked = world.add(producer, T1)
+    world.clock.advance(COMPLETION_WAIT_MS)
+    assert asked.error is ErrorCode.CONCURRENT_TRANSACTIONS
+    world.sender.end()
+    assert world.transaction().state is COMPLETE_COMMIT
+
+
+def test_whoever_waits_when_the_partition_is_lost_is_told_to_try_again() -> None:
+    world = TransactionWorld()
+    producer = world.init().reply
+    world.add(producer, T0)
+    world.end(producer)
+    asked = world.add(producer, T1)
+    world.store.runtime.resigned(PARTITION, 5)
+    world.clock.advance(COMPLETION_WAIT_MS)
+    assert asked.error is ErrorCode.CONCURRENT_TRANSACTIONS
+
+
+def test_the_wait_ends_with_the_record_of_the_completion() -> None:
+    world = TransactionWorld()
+    producer = world.init().reply
+    world.add(producer, T0)
+    world.end(producer)
+    asked = world.add(producer, T1)
+    world.waiting = []
+    world.sender.end()
+    assert asked.replies == []
+    world.acknowledge()
+    assert asked.replies == []  # its own record is on its way now
+    world.acknowledge()
+    assert asked.error is ErrorCode.NONE
