@@ -29,6 +29,8 @@ LEVELS = {
 ROOT = "root"
 REQUESTS = "kafka.request.logger"
 
+_TRANSACTIONS = "kafka.coordinator.transaction"
+
 CLASSIC = {
     "kafka_py": "kafka",
     "kafka_py.base.purgatory": "kafka.server.DelayedOperationPurgatory",
@@ -50,6 +52,10 @@ CLASSIC = {
     "kafka_py.coordinator.groups": "kafka.coordinator.group.GroupCoordinator",
     "kafka_py.coordinator.groups.replay": "kafka.coordinator.group.GroupMetadataManager",
     "kafka_py.coordinator.groups.metadata_store": "kafka.coordinator.group.GroupMetadataManager",
+    "kafka_py.coordinator.groups.offset_keeper": "kafka.coordinator.group.GroupMetadataManager",
+    "kafka_py.coordinator.transactions": f"{_TRANSACTIONS}.TransactionCoordinator",
+    "kafka_py.coordinator.transactions.marker_channels": f"{_TRANSACTIONS}.TransactionMarkerChannelManager",
+    "kafka_py.coordinator.transactions.replay": f"{_TRANSACTIONS}.TransactionStateManager",
     "kafka_py.log": "kafka.log.Log",
     "kafka_py.log.disk.background": "kafka.log.LogManager",
     "kafka_py.log.loading.closing": "kafka.log.LogManager",
@@ -79,6 +85,9 @@ PREFIXES = {
     "kafka.controller": "[Controller id={}] ",
     "kafka.coordinator.group.GroupCoordinator": "[GroupCoordinator {}]: ",
     "kafka.coordinator.group.GroupMetadataManager": "[GroupMetadataManager brokerId={}] ",
+    f"{_TRANSACTIONS}.TransactionCoordinator": "[TransactionCoordinator id={}] ",
+    f"{_TRANSACTIONS}.TransactionMarkerChannelManager": "[Transaction Marker Channel Manager {}]: ",
+    f"{_TRANSACTIONS}.TransactionStateManager": "[Transaction State Manager {}]: ",
     "kafka.server.ReplicaManager": "[ReplicaManager broker={}] ",
 }
 """Prefixes of these loggers' lines, with the broker id; a name includes the loggers below it."""

@@ -101,3 +101,20 @@ def test_the_root_logger_keeps_a_level() -> None:
 def test_the_beginning_of_lines() -> None:
     assert loggers.prefix_of("kafka.controller.RequestSendThread") == "[Controller id={}] "
     assert loggers.prefix_of("kafka.controllers") == ""
+
+
+def test_coordinators_have_the_loggers_of_theirs() -> None:
+    groups, transactions = "kafka_py.coordinator.groups.", "kafka_py.coordinator.transactions."
+    assert {name: loggers.classic_name(name).rpartition(".")[2] for name in (
+        groups + "driver", groups + "offset_keeper", transactions + "driver", transactions + "marker_channels",
+        transactions + "replay",
+    )} == {
+        groups + "driver": "GroupCoordinator",
+        groups + "offset_keeper": "GroupMetadataManager",
+        transactions + "driver": "TransactionCoordinator",
+        transactions + "marker_channels": "TransactionMarkerChannelManager",
+        transactions + "replay": "TransactionStateManager",
+    }  # fmt: skip
+    assert loggers.prefix_of("kafka.coordinator.transaction.TransactionStateManager") == (
+        "[Transaction State Manager {}]: "
+    )
