@@ -23,6 +23,11 @@ LEADER_DURING_DELETE = -2
 EPOCH_DURING_DELETE = -2
 """The leader epoch in StopReplica for a topic in deletion: stops the replica whatever its leader epoch is (KIP-570)."""
 
+CONSUMER_REPLICA_ID = -1
+"""The replica id in a Fetch, ListOffsets or OffsetForLeaderEpoch request of a client."""
+DEBUGGING_REPLICA_ID = -2
+"""The replica id of a debugging consumer, which may read from any replica, up to the log end offset."""
+
 EARLIEST_TIMESTAMP, LATEST_TIMESTAMP = -2, -1
 """In place of a time when offsets are asked for: the first record there is, the record to come next (KIP-79)."""
 

@@ -7,9 +7,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-CONSUMER = -1
-"""replica_id of a request that no broker sends."""
-
 
 class OffsetAndMetadata(NamedTuple):
     """A committed offset: that of the next record to read.

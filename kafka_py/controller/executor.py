@@ -40,7 +40,7 @@ from kafka_py.controller.metrics import ControllerStats
 from kafka_py.controller.model.controller_context import ControllerContext
 from kafka_py.controller.state_changes import PARTITION, REPLICA, StateChanges
 from kafka_py.controller.watches import Watches
-from kafka_py.controller.znode_work import FORGET, WORK, ControllerZnodes
+from kafka_py.controller.znode_work import FORGET, WORK, ZnodeWork
 from kafka_py.zk.election import ControllerEpoch
 from kafka_py.zk.store import ZkStore
 
@@ -80,7 +80,7 @@ class Executor:
         self.cluster = ControllerContext(controller_epoch.epoch)
         self.watches = Watches(environment.put)
         self._environment = environment
-        self._znodes = ControllerZnodes(
+        self._znodes = ZnodeWork(
             environment.store, self.watches, controller_epoch.epoch_zk_version, environment.new_topic_id,
             lambda: bool(environment.config().unclean_leader_election_enable),
         )  # fmt: skip

@@ -22,7 +22,7 @@ UNCLEAN = "unclean.leader.election.enable"
 
 
 @dataclass(frozen=True, slots=True)
-class ControllerZnodes:
+class ZnodeWork:
     """ZooKeeper during one controller epoch.
 
     epoch_zk_version: fences every write. permits_unclean: returns the broker's own setting at present.
@@ -109,18 +109,18 @@ class ControllerZnodes:
         return await self.store.admin.keep_reassignments(stays, self.epoch_zk_version)
 
 
-WORK: dict[type[Step[Any]], Callable[[ControllerZnodes, Any], Awaitable[Any]]] = {
+WORK: dict[type[Step[Any]], Callable[[ZnodeWork, Any], Awaitable[Any]]] = {
     steps.ReadBrokers: lambda zk, _: zk.store.brokers.all(zk.watches.brokers),
     steps.ReadBroker: lambda zk, step: zk.store.brokers.one(step.broker, zk.watches.broker(step.broker)),
-    steps.WatchBrokers: ControllerZnodes.watch_brokers,
+    steps.WatchBrokers: ZnodeWork.watch_brokers,
     steps.ReadTopics: lambda zk, step: zk.store.topics.names(zk.watches.topics if step.watches else None),
-    steps.ReadAssignments: ControllerZnodes.read_assignments,
-    steps.GiveTopicIds: ControllerZnodes.give_topic_ids,
-    steps.WriteAssignments: ControllerZnodes.write_assignments,
-    steps.KeepPartitions: ControllerZnodes.keep_partitions,
-    steps.ReadUncleanPermissions: ControllerZnodes.read_unclean_permissions,
+    steps.ReadAssignments: ZnodeWork.read_assignments,
+    steps.GiveTopicIds: ZnodeWork.give_topic_ids,
+    steps.WriteAssignments: ZnodeWork.write_assignments,
+    steps.KeepPartitions: ZnodeWork.keep_partitions,
+    steps.ReadUncleanPermissions: ZnodeWork.read_unclean_permissions,
     steps.ReadLeaderships: lambda zk, step: zk.store.partitions.states(step.partitions),
-    steps.ReadLeadership: ControllerZnodes.read_leadership,
+    steps.ReadLeadership: ZnodeWork.read_leadership,
     steps.CreateLeaderships: lambda zk, step: zk.store.partitions.create_states(step.leaderships, zk.epoch_zk_version),
     steps.UpdateLeaderships: lambda zk, step: zk.store.partitions.update_states(step.leaderships, zk.epoch_zk_version),
     steps.ReadPartitionsWithState: lambda zk, step: zk.store.topics.partitions_with_state(step.topic),
@@ -132,13 +132,13 @@ WORK: dict[type[Step[Any]], Callable[[ControllerZnodes, Any], Awaitable[Any]]] =
     steps.DeletePreferredElections: lambda zk, _: zk.store.admin.delete_preferred_elections(zk.epoch_zk_version),
     steps.ReadReassignments: lambda zk, _: zk.store.admin.reassignments(zk.watches.reassignments),
     steps.WatchEmptyReassignments: lambda zk, _: zk.store.admin.reassignments(zk.watches.empty_reassignments),
-    steps.RemoveReassignments: ControllerZnodes.remove_reassignments,
+    steps.RemoveReassignments: ZnodeWork.remove_reassignments,
     steps.ListIsrChanges: lambda zk, _: zk.store.notifications.isr_changes(zk.watches.isr_changes),
     steps.ReadIsrChanges: lambda zk, step: zk.store.notifications.read_isr_changes(step.names),
     steps.DeleteIsrChanges: lambda zk, step: zk.store.notifications.delete_isr_changes(step.names, zk.epoch_zk_version),
     steps.ListLogDirEvents: lambda zk, _: zk.store.notifications.log_dir_events(zk.watches.log_dir_events),
     steps.ReadLogDirEvents: lambda zk, step: zk.store.notifications.read_log_dir_events(step.names),
-    steps.DeleteLogDirEvents: ControllerZnodes.delete_log_dir_events,
+    steps.DeleteLogDirEvents: ZnodeWork.delete_log_dir_events,
 }
 """The function of every step that reads or writes ZooKeeper."""
 

@@ -15,10 +15,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import EARLIEST_TIMESTAMP
+from kafka_py.base.ids import CONSUMER_REPLICA_ID, EARLIEST_TIMESTAMP
 from kafka_py.clients.cluster import Cluster
 from kafka_py.clients.errors import error_code
-from kafka_py.clients.offsets import CONSUMER
 from kafka_py.net.client import ConnectionLost
 from kafka_py.pipeline.links import Link
 from kafka_py.pipeline.planning import DataLoss
@@ -109,7 +108,7 @@ class RangeReader:
         options = self._link.options
         connection = await cluster.connection(self._node(cluster, leader.id))
         request = FetchRequest(
-            replica_id=CONSUMER,
+            replica_id=CONSUMER_REPLICA_ID,
             max_wait_ms=options.fetch_max_wait_ms,
             min_bytes=options.fetch_min_bytes,
             max_bytes=max(options.fetch_max_bytes, self._fetch_bytes),

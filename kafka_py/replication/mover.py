@@ -50,7 +50,7 @@ ReadAside = Callable[[FileSlice], Awaitable[bytes]]
 """Reads a slice of a file without blocking the loop."""
 
 
-class LogDirMove:
+class FutureLogMove:
     """One move: the future log and its state."""
 
     __slots__ = ("future", "state")
@@ -82,7 +82,7 @@ class LogDirMover:
         read_aside: ReadAside,
         supervisor: Supervisor,
     ) -> None:
-        self.moving: dict[TopicPartition, LogDirMove] = {}
+        self.moving: dict[TopicPartition, FutureLogMove] = {}
         self.failed: set[TopicPartition] = set()
         self.throttle = throttle
         self._hosted = hosted
@@ -128,7 +128,7 @@ class LogDirMover:
             former = self.moving.get(topic_partition)
             if former is None or former.future is not future:
                 self._end(topic_partition, STOPPED)
-                move = self.moving[topic_partition] = LogDirMove(future)
+                move = self.moving[topic_partition] = FutureLogMove(future)
                 try:
                     self._log_dirs.futures.resume(topic_partition)
                     self._align(move, partition.log)
@@ -216,7 +216,7 @@ class LogDirMover:
         self._end(topic_partition, FAILED)
         self.failed.add(topic_partition)
 
-    async def _step(self, topic_partition: TopicPartition, move: LogDirMove) -> float:
+    async def _step(self, topic_partition: TopicPartition, move: FutureLogMove) -> float:
         """Copies one piece; after the last one the future log takes over. Returns seconds to wait before the next."""
         future = move.future
         partition = self._hosted.partitions.get(topic_partition)
@@ -263,7 +263,7 @@ class LogDirMover:
         if present.log_start_offset > future.log_start_offset:
             future.advance_log_start_offset(min(present.log_start_offset, future.high_watermark))
 
-    def _finish(self, partition: Partition, present: PartitionLog, move: LogDirMove) -> bool:
+    def _finish(self, partition: Partition, present: PartitionLog, move: FutureLogMove) -> bool:
         """Lets the future log take over if it has all records; synchronous, so that no append comes in between."""
         future = move.future
         if future.log_end_offset != present.log_end_offset:
@@ -278,7 +278,7 @@ class LogDirMover:
         move.become(DONE)
         return True
 
-    def _align(self, move: LogDirMove, present: PartitionLog) -> None:
+    def _align(self, move: FutureLogMove, present: PartitionLog) -> None:
         """Truncates a future log from an earlier epoch to the records that it shares with the current log."""
         future = move.future
 

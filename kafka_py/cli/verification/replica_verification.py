@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import LATEST_TIMESTAMP, TopicPartition
+from kafka_py.base.ids import DEBUGGING_REPLICA_ID, LATEST_TIMESTAMP, TopicPartition
 from kafka_py.cli.common.command import CommandFailed, CommandParser, UsageError, log_warnings, require, run
 from kafka_py.cli.java_compat.java_dates import DatePattern
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from kafka_py.clients.admin.client import AsyncAdminClient
     from kafka_py.records.batch import BatchHeader
 
-DEBUG_CONSUMER = -2
 DATES = DatePattern("yyyy-MM-dd HH:mm:ss,SSS")
 CLIENT_ID = "replicaVerificationTool"
 PAUSE_AFTER_FAILURE_S = 0.5
@@ -157,7 +156,7 @@ class Verification:
                 asked = FetchPartition(partition=number, fetch_offset=offset, partition_max_bytes=options.fetch_size)
                 topics.setdefault(topic, []).append(asked)
         request = FetchRequest(
-            replica_id=DEBUG_CONSUMER, max_wait_ms=options.max_wait_ms, min_bytes=1,
+            replica_id=DEBUGGING_REPLICA_ID, max_wait_ms=options.max_wait_ms, min_bytes=1,
             topics=[FetchTopic(topic=topic, partitions=rows) for topic, rows in topics.items()],
         )  # fmt: skip
         try:

@@ -10,11 +10,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, TopicPartition
+from kafka_py.base.ids import CONSUMER_REPLICA_ID, EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, TopicPartition
 from kafka_py.clients.admin.core import TRY_AGAIN, AdminCore, error_of
 from kafka_py.clients.admin.records import leaders_of
 from kafka_py.clients.admin.results import Results
-from kafka_py.clients.offsets import CONSUMER
 from kafka_py.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 
 EARLIEST, LATEST = EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
@@ -81,7 +80,7 @@ async def _list(
         row = ListOffsetsPartition(partition_index=number, timestamp=timestamp)
         topics.setdefault(topic, []).append(row)
     request = ListOffsetsRequest(
-        replica_id=CONSUMER,
+        replica_id=CONSUMER_REPLICA_ID,
         isolation_level=int(read_committed),
         topics=[ListOffsetsTopic(name=name, partitions=rows) for name, rows in topics.items()],
     )

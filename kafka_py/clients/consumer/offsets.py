@@ -9,12 +9,11 @@ import asyncio
 from collections.abc import Mapping
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import TopicPartition
+from kafka_py.base.ids import CONSUMER_REPLICA_ID, TopicPartition
 from kafka_py.clients.cluster import Cluster
 from kafka_py.clients.consumer.configs import ConsumerOptions
 from kafka_py.clients.consumer.fetching.records import OffsetAndTimestamp
 from kafka_py.clients.errors import ClientTimeout, error_code
-from kafka_py.clients.offsets import CONSUMER
 from kafka_py.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 
 Found = dict[TopicPartition, OffsetAndTimestamp | None]
@@ -121,7 +120,7 @@ class ListOffsetsLookup:
                 )
             )
         return ListOffsetsRequest(
-            replica_id=CONSUMER,
+            replica_id=CONSUMER_REPLICA_ID,
             isolation_level=self._isolation,
             topics=[ListOffsetsTopic(name=name, partitions=partitions) for name, partitions in topics.items()],
         )

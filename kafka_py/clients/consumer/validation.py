@@ -13,12 +13,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import TopicPartition
+from kafka_py.base.ids import CONSUMER_REPLICA_ID, TopicPartition
 from kafka_py.clients.cluster import Cluster
 from kafka_py.clients.consumer.configs import NONE, ConsumerOptions
 from kafka_py.clients.consumer.subscriptions import AssignedPartition, Subscriptions
 from kafka_py.clients.errors import LogTruncation, error_code
-from kafka_py.clients.offsets import CONSUMER
 from kafka_py.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderPartition,
@@ -101,7 +100,8 @@ class Validation:
                 )
             )
         return OffsetForLeaderEpochRequest(
-            replica_id=CONSUMER, topics=[OffsetForLeaderTopic(topic=name, partitions=p) for name, p in topics.items()]
+            replica_id=CONSUMER_REPLICA_ID,
+            topics=[OffsetForLeaderTopic(topic=name, partitions=p) for name, p in topics.items()],
         )
 
     def _accept(self, checked: Iterable[tuple[AssignedPartition, int, int]]) -> None:

@@ -12,11 +12,10 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import EARLIEST_TIMESTAMP, TopicPartition
+from kafka_py.base.ids import CONSUMER_REPLICA_ID, EARLIEST_TIMESTAMP, TopicPartition
 from kafka_py.clients.admin.client import AdminClient
 from kafka_py.clients.admin.topics import NewTopic
 from kafka_py.clients.errors import error_code
-from kafka_py.clients.offsets import CONSUMER
 from kafka_py.pipeline.exactly_once.decisions import Driver
 from kafka_py.pipeline.links import Link
 from kafka_py.records.batch import Buffer, decode_records, iter_headers, verify_crc
@@ -133,7 +132,7 @@ class DecisionLog:
         """The partition's part of an answer that holds records."""
         wanted = FetchPartition(partition=partition.partition, fetch_offset=offset, partition_max_bytes=FETCH_BYTES)
         request = FetchRequest(
-            replica_id=CONSUMER, max_wait_ms=FETCH_WAIT_MS, min_bytes=1, max_bytes=FETCH_BYTES,
+            replica_id=CONSUMER_REPLICA_ID, max_wait_ms=FETCH_WAIT_MS, min_bytes=1, max_bytes=FETCH_BYTES,
             isolation_level=isolation, session_id=0, session_epoch=-1,
             topics=[FetchTopic(topic=partition.topic, partitions=[wanted])], forgotten_topics_data=[],
         )  # fmt: skip

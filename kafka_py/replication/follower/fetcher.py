@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 _FIRST_WITH_SESSIONS = 7
 
-class Fetcher:
+class ReplicaFetcher:
     """Fetches from one leader. `follow` and `drop` may be called at any time, and take effect in the next round.
 
     on_failed: called with a partition that is not fetched again until the controller sends its next state.

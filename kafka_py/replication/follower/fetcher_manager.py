@@ -17,7 +17,7 @@ from kafka_py.base.supervision import Supervisor
 from kafka_py.net.network import Network
 from kafka_py.records.java_hash import java_hash_code
 from kafka_py.replication.follower.fetch_state import PartitionFetchState
-from kafka_py.replication.follower.fetcher import Fetcher
+from kafka_py.replication.follower.fetcher import ReplicaFetcher
 from kafka_py.replication.follower.fetcher_metrics import FetcherMetrics, measure_fetchers
 from kafka_py.replication.follower.following import Following
 from kafka_py.replication.follower.leader_link import Leader, LeaderLink
@@ -56,7 +56,7 @@ class FetcherManager:
         supervisor: Supervisor | None = None,
     ) -> None:
         """connect: creates the connection to a leader; by default one over `network`, or over TCP without that."""
-        self.fetchers: dict[FetcherKey, Fetcher] = {}
+        self.fetchers: dict[FetcherKey, ReplicaFetcher] = {}
         self.failed: set[TopicPartition] = set()
         self._broker_id = broker_id
         self._options = options
@@ -131,7 +131,7 @@ class FetcherManager:
         topic, partition = topic_partition
         return FetcherKey(leader, _abs_int32(31 * java_hash_code(topic) + partition) % self._count)
 
-    def _make(self, key: FetcherKey) -> Fetcher:
+    def _make(self, key: FetcherKey) -> ReplicaFetcher:
         name = f"[ReplicaFetcher replicaId={self._broker_id}, leaderId={key.leader}, fetcherId={key.number}]"
         host, port = self._find_broker(key.leader) or ("", 0)
         metrics = FetcherMetrics(
@@ -140,7 +140,7 @@ class FetcherManager:
             brokerHost=host,
             brokerPort=str(port),
         )
-        return Fetcher(
+        return ReplicaFetcher(
             name,
             self._broker_id,
             self._connect(key),

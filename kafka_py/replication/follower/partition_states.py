@@ -14,7 +14,7 @@ from kafka_py.base.supervision import Supervisor
 from kafka_py.replication.follower import reactions
 from kafka_py.replication.follower.fetch_state import PartitionFetchState
 from kafka_py.replication.follower.followed_partitions import FollowedPartitions
-from kafka_py.replication.follower.reactions import Reaction
+from kafka_py.replication.follower.reactions import FetchReaction
 from kafka_py.replication.follower.states import FAILED, FETCHING, OUT_OF_RANGE, SYNCING, TRUNCATING
 
 _log = logging.getLogger(__name__)
@@ -88,7 +88,7 @@ class PartitionStates:
             self._supervisor.report(ACTIVITY, error, one.topic_partition)
         if not self._partitions.is_current(one):
             return
-        if reactions.to_exception(error) is Reaction.DELAY:
+        if reactions.to_exception(error) is FetchReaction.DELAY:
             _log.warning("%s: %s is retried later: %s", self._name, one.topic_partition, error)
             self._partitions.delay(one)
         else:
@@ -109,15 +109,15 @@ class PartitionStates:
         """Handles the error of one partition in another response. what: the request's name."""
         self._react(one, reactions.to_error(error), error, what)
 
-    def _react(self, one: PartitionFetchState, reaction: Reaction, error: ErrorCode, what: str) -> None:
-        if reaction is Reaction.FIND_RANGE:
+    def _react(self, one: PartitionFetchState, reaction: FetchReaction, error: ErrorCode, what: str) -> None:
+        if reaction is FetchReaction.FIND_RANGE:
             self._partitions.move(one, OUT_OF_RANGE)
             return
-        if reaction is Reaction.FAIL:
+        if reaction is FetchReaction.FAIL:
             self.fail(one, f"{what}: {error.name} in leader epoch {one.leader_epoch}")
             return
         _log.log(
-            logging.DEBUG if reaction is Reaction.DELAY else logging.ERROR,
+            logging.DEBUG if reaction is FetchReaction.DELAY else logging.ERROR,
             "%s: %s of %s failed with %s", self._name, what, one.topic_partition, error.name,
         )  # fmt: skip
         self._partitions.delay(one)

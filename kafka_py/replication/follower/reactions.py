@@ -11,7 +11,7 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.log.model.answers import NoDescriptorsLeft
 
 
-class Reaction(Enum):
+class FetchReaction(Enum):
     """What is done with the partition."""
 
     FIND_RANGE = "find range"  # the leader's log start and end offsets are requested
@@ -21,25 +21,25 @@ class Reaction(Enum):
 
 
 _TO_CODES = {
-    ErrorCode.FENCED_LEADER_EPOCH: Reaction.FAIL,
+    ErrorCode.FENCED_LEADER_EPOCH: FetchReaction.FAIL,
     # Errors of a leader that has not received its role from the controller yet, or whose disk has failed.
-    ErrorCode.NOT_LEADER_OR_FOLLOWER: Reaction.DELAY,
-    ErrorCode.UNKNOWN_LEADER_EPOCH: Reaction.DELAY,
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: Reaction.DELAY,
-    ErrorCode.KAFKA_STORAGE_ERROR: Reaction.DELAY,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: FetchReaction.DELAY,
+    ErrorCode.UNKNOWN_LEADER_EPOCH: FetchReaction.DELAY,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: FetchReaction.DELAY,
+    ErrorCode.KAFKA_STORAGE_ERROR: FetchReaction.DELAY,
 }
 
 
-def to_fetch_error(error: ErrorCode) -> Reaction:
+def to_fetch_error(error: ErrorCode) -> FetchReaction:
     """Handles the error of a partition in a Fetch response."""
-    return Reaction.FIND_RANGE if error is ErrorCode.OFFSET_OUT_OF_RANGE else to_error(error)
+    return FetchReaction.FIND_RANGE if error is ErrorCode.OFFSET_OUT_OF_RANGE else to_error(error)
 
 
-def to_error(error: ErrorCode) -> Reaction:
+def to_error(error: ErrorCode) -> FetchReaction:
     """Handles the error of a partition in an OffsetForLeaderEpoch or ListOffsets response."""
-    return _TO_CODES.get(error, Reaction.DELAY_AND_LOG)
+    return _TO_CODES.get(error, FetchReaction.DELAY_AND_LOG)
 
 
-def to_exception(error: Exception) -> Reaction:
+def to_exception(error: Exception) -> FetchReaction:
     """Handles an exception of the partition's own log, or an unexpected one."""
-    return Reaction.DELAY if isinstance(error, NoDescriptorsLeft) else Reaction.FAIL
+    return FetchReaction.DELAY if isinstance(error, NoDescriptorsLeft) else FetchReaction.FAIL

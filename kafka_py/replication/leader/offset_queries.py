@@ -6,12 +6,12 @@ Synchronous; changes nothing. Source: docs/reference/replication.md, sections 6 
 from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from kafka_py.base.ids import CONSUMER_REPLICA_ID, DEBUGGING_REPLICA_ID, EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_py.log.model.answers import TimestampOffset
 from kafka_py.log.state.epochs import UNKNOWN_END, EpochEnd
 from kafka_py.records.batch import NO_LEADER_EPOCH, NO_TIMESTAMP
 from kafka_py.replication.state.partition import Partition
-from kafka_py.replication.state.reads import CONSUMER, DEBUG_CONSUMER, Isolation
+from kafka_py.replication.state.reads import Isolation
 
 
 def is_search(timestamp: int) -> bool:
@@ -38,7 +38,7 @@ def offset_for_timestamp(
     log = partition.readable_log(current_leader_epoch, leader_only=leader_only)
     end_offset = partition.end_offset(isolation)
     lagging = (
-        replica_id == CONSUMER
+        replica_id == CONSUMER_REPLICA_ID
         and partition.leader_epoch_start is not None
         and partition.leader_epoch_start > log.high_watermark
     )
@@ -61,7 +61,7 @@ def old_style_offsets(partition: Partition, timestamp: int, limit: int, replica_
 
     For a client the high watermark replaces all offsets above it.
     """
-    log = partition.readable_log(NO_LEADER_EPOCH, leader_only=replica_id != DEBUG_CONSUMER)
+    log = partition.readable_log(NO_LEADER_EPOCH, leader_only=replica_id != DEBUGGING_REPLICA_ID)
     starts = [
         (max(segment.base_offset, log.log_start_offset), segment.largest_timestamp_or_modified(now_ms))
         for segment in log.segments
@@ -73,7 +73,7 @@ def old_style_offsets(partition: Partition, timestamp: int, limit: int, replica_
     elif timestamp != LATEST_TIMESTAMP:
         starts = [start for start in starts if start[1] <= timestamp]
     offsets = sorted((offset for offset, _time in starts), reverse=True)[: max(limit, 0)]
-    if replica_id != CONSUMER or not any(offset > log.high_watermark for offset in offsets):
+    if replica_id != CONSUMER_REPLICA_ID or not any(offset > log.high_watermark for offset in offsets):
         return offsets
     return [log.high_watermark, *(offset for offset in offsets if offset <= log.high_watermark)]
 

@@ -17,11 +17,6 @@ from kafka_py.log.state.epochs import EpochEnd
 if TYPE_CHECKING:
     from kafka_py.replication.state.partition import Partition
 
-CONSUMER = -1
-"""The replica id of a fetch or ListOffsets that comes from a client."""
-DEBUG_CONSUMER = -2
-"""The replica id of a debugging consumer, which may read from any replica, up to the log end offset."""
-
 
 class Isolation(IntEnum):
     """Up to where a reader sees the log: the first two are values of the protocol, the third is for followers."""
@@ -64,8 +59,8 @@ class FetchEntry:
 class FetchParams(NamedTuple):
     """The parameters of a whole fetch.
 
-    replica_id: CONSUMER, or the id of the follower. hard_max_bytes: whether not even one batch may exceed the limits
-    (versions 0 to 2). leader_only: whether only the leader may answer. rack: that of the consumer (KIP-392).
+    replica_id: CONSUMER_REPLICA_ID, or the id of the follower. hard_max_bytes: whether not even one batch may exceed
+    the limits (versions 0 to 2). leader_only: whether only the leader may answer. rack: that of the consumer (KIP-392).
     may_read: whether the reader is authorized for a topic; None when it is for all.
     """
 

@@ -22,11 +22,11 @@ from typing import Any
 from uuid import UUID
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import EPOCH_DURING_DELETE, ZERO_UUID
+from kafka_py.base.ids import CONSUMER_REPLICA_ID, EPOCH_DURING_DELETE, ZERO_UUID
 from kafka_py.replication.leader.delayed import AppendResult
 from kafka_py.replication.role_orders import RoleRequest, StopRequest
 from kafka_py.replication.state.configs import ReplicationOptions
-from kafka_py.replication.state.reads import CONSUMER, FetchEntry, FetchParams, FetchResults, Isolation, PlainSource
+from kafka_py.replication.state.reads import FetchEntry, FetchParams, FetchResults, Isolation, PlainSource
 from kafka_py.testing.fakes.copying import T0
 from kafka_py.testing.fakes.scripted_replicas import ScriptedBroker, ScriptedCluster
 from kafka_py.testing.fakes.stored_logs import batch, records_of, slice_bytes
@@ -213,14 +213,14 @@ class ReplicaScript:
             self._note(f"{value} waits")
 
     async def _consume(self, words: list[str], options: Options) -> None:
-        self._read(self._broker(words), CONSUMER, int(options["at"]), options)
+        self._read(self._broker(words), CONSUMER_REPLICA_ID, int(options["at"]), options)
 
     async def _fetch(self, words: list[str], options: Options) -> None:
         leader = self.cluster.replicas[int(options["from"])]
         self._read(leader, int(words[0]), int(options["at"]), options)
 
     def _read(self, broker: ScriptedBroker, replica_id: int, offset: int, options: Options) -> None:
-        isolation = Isolation.READ_UNCOMMITTED if replica_id == CONSUMER else Isolation.LOG_END
+        isolation = Isolation.READ_UNCOMMITTED if replica_id == CONSUMER_REPLICA_ID else Isolation.LOG_END
         params = FetchParams(replica_id, 0, 1, 1 << 20, isolation)
         entry = FetchEntry(
             T0, offset, 1 << 20, int(options.get("epoch", -1)), int(options.get("last", -1)), log_start_offset=0

@@ -14,7 +14,7 @@ from kafka_py.controller.decisions.plan import Step
 from kafka_py.controller.events import Event, PartitionReassignmentIsrChange, TopicChange
 from kafka_py.controller.model.controller_context import Leadership, PartitionAssignment
 from kafka_py.controller.watches import Watches
-from kafka_py.controller.znode_work import FORGET, WORK, ControllerZnodes
+from kafka_py.controller.znode_work import FORGET, WORK, ZnodeWork
 from kafka_py.testing.fakes.controller_znodes import TABLE
 from kafka_py.testing.virtual_time import run_virtual
 from kafka_py.testing.zookeeper import FakeZookeeper
@@ -32,7 +32,7 @@ class World:
     def __init__(self, store: ZkStore, epoch_zk_version: int) -> None:
         self.store = store
         self.events: list[Event] = []
-        self.znodes = ControllerZnodes(
+        self.znodes = ZnodeWork(
             store, Watches(self.events.append), epoch_zk_version, Chance(1).new_topic_id, lambda: False
         )
 

@@ -17,7 +17,7 @@ from kafka_py.log.model.broker_options import LogOptions
 from kafka_py.log.model.configs import LogConfig
 from kafka_py.log.partition.log_files import LogFiles
 from kafka_py.log.partition.partition_log import PartitionLog
-from kafka_py.replication.mover import LogDirMove, LogDirMover
+from kafka_py.replication.mover import FutureLogMove, LogDirMover
 from kafka_py.replication.state.configs import ReplicationOptions
 from kafka_py.replication.state.hosted import HostedPartitions
 from kafka_py.replication.state.throttle import UNLIMITED, ByteRate, Throttle
@@ -216,7 +216,7 @@ def test_a_move_of_a_former_run_continues_with_its_copy_unless_the_present_log_w
         world.host(LARGE, 200)
         future: PartitionLog | None = world.log_dirs.futures.create(LARGE, THERE)
         assert future is not None
-        move = world.mover.moving[LARGE] = LogDirMove(future)
+        move = world.mover.moving[LARGE] = FutureLogMove(future)
         while future.log_end_offset < 5:
             await world.mover._step(LARGE, move)
         await world.mover.close()

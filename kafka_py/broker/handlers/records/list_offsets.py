@@ -9,14 +9,14 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import TopicPartition
+from kafka_py.base.ids import CONSUMER_REPLICA_ID, DEBUGGING_REPLICA_ID, TopicPartition
 from kafka_py.base.turns import Turn
 from kafka_py.broker.requests.authorization import Operation, ResourceType
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
 from kafka_py.log.model.answers import TimestampOffset
 from kafka_py.replication.leader.offset_queries import is_search, offset_for_timestamp, old_style_offsets
-from kafka_py.replication.state.reads import CONSUMER, DEBUG_CONSUMER, Isolation
+from kafka_py.replication.state.reads import Isolation
 from kafka_py.wire.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -123,7 +123,7 @@ class _Asker:
         self._request = request
         self._topic = topic
         self._repeated = repeated
-        self._leader_only = request.replica_id != DEBUG_CONSUMER
+        self._leader_only = request.replica_id != DEBUGGING_REPLICA_ID
         self._may_describe = node.authorizer.allows(context, Operation.DESCRIBE, ResourceType.TOPIC, topic)
 
     def answer(self, asked: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
@@ -206,6 +206,6 @@ class _Asker:
 
 
 def _isolation(request: ListOffsetsRequest) -> Isolation:
-    if request.replica_id != CONSUMER:
+    if request.replica_id != CONSUMER_REPLICA_ID:
         return Isolation.LOG_END
     return Isolation.READ_COMMITTED if request.isolation_level == 1 else Isolation.READ_UNCOMMITTED

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import TopicPartition
+from kafka_py.base.ids import CONSUMER_REPLICA_ID, TopicPartition
 from kafka_py.clients.cluster import Cluster
 from kafka_py.clients.consumer.configs import NONE, ConsumerOptions
 from kafka_py.clients.consumer.fetching.fetch_counts import FetchCounts
@@ -29,7 +29,6 @@ from kafka_py.clients.consumer.validation import Validation
 from kafka_py.clients.errors import OffsetOutOfRange, error_code
 from kafka_py.clients.metrics import ClientMetrics
 from kafka_py.clients.node_connection import NodeConnection
-from kafka_py.clients.offsets import CONSUMER
 from kafka_py.wire.messages.fetch import (
     FetchablePartitionResponse,
     FetchPartition,
@@ -174,7 +173,7 @@ class Fetcher:
         longest_wait_ms = SHORT_WAIT_MS if self._plan.some_wait else options.fetch_max_wait_ms
         future = connection.send(
             FetchRequest(
-                replica_id=CONSUMER,
+                replica_id=CONSUMER_REPLICA_ID,
                 max_wait_ms=min(options.fetch_max_wait_ms, longest_wait_ms),
                 min_bytes=options.fetch_min_bytes,
                 max_bytes=options.fetch_max_bytes,

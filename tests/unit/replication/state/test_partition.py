@@ -3,7 +3,7 @@
 import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import TopicPartition
+from kafka_py.base.ids import CONSUMER_REPLICA_ID, TopicPartition
 from kafka_py.log.model.configs import LogConfig
 from kafka_py.log.state.epochs import EpochEnd
 from kafka_py.replication.leader.offset_queries import (
@@ -14,7 +14,7 @@ from kafka_py.replication.leader.offset_queries import (
 )
 from kafka_py.replication.state.isr import CommittedIsr, PendingExpandIsr, PendingShrinkIsr
 from kafka_py.replication.state.partition import Partition
-from kafka_py.replication.state.reads import CONSUMER, FetchEntry, Isolation
+from kafka_py.replication.state.reads import FetchEntry, Isolation
 from kafka_py.testing.fakes.logs import MemoryLog, slice_bytes
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrPartitionState
 
@@ -180,7 +180,8 @@ def test_a_reader_whose_epoch_ended_earlier_here_is_told_where_to_cut() -> None:
 
 
 def at(
-    partition: Partition, timestamp: int, replica_id: int = CONSUMER, isolation: Isolation = Isolation.READ_UNCOMMITTED
+    partition: Partition, timestamp: int, replica_id: int = CONSUMER_REPLICA_ID,
+    isolation: Isolation = Isolation.READ_UNCOMMITTED,
 ):
     by_time = partition.leader_log().offset_for_timestamp(timestamp) if is_search(timestamp) else None
     return offset_for_timestamp(
