@@ -30,8 +30,7 @@ import pyarrow.parquet as pa_parquet
 from kafka_py.clients import Consumer, Producer, TopicPartition
 from kafka_py.testing import guard
 from kafka_py.testing.broker import BrokerProcess
-from kafka_py.testing.peers.apache import ApacheBroker, Unavailable, apache_kafka
-from kafka_py.testing.processes import ROOT, ZookeeperServer
+from kafka_py.testing.processes import ROOT
 from kafka_py.testing.topics import create_topic
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000)]
@@ -191,37 +190,18 @@ def test_the_sink_loses_nothing(module_broker: BrokerProcess, topic: str, tmp_pa
     assert {value for _, value in values_of(module_broker.bootstrap, f"{topic}-out")} == set(range(total))
 
 
-@pytest.fixture(scope="module")
-def coordinating(
-    zookeeper: ZookeeperServer, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[ApacheBroker]:
-    """A broker that coordinates transactions."""
-    try:
-        apache_kafka()
-    except Unavailable as why:
-        pytest.skip(str(why))
-    settings = {
-        "transaction.state.log.replication.factor": "1",
-        "transaction.state.log.min.isr": "1",
-        "transaction.state.log.num.partitions": "3",
-    }
-    folder, connect = tmp_path_factory.mktemp("apache"), f"{zookeeper.connect}/pipeline-kills"
-    with ApacheBroker(folder, connect, settings=settings) as broker:
-        yield broker
-
-
-def test_the_transactional_sink_loses_and_repeats_nothing(coordinating: ApacheBroker, tmp_path: Path) -> None:
-    server = coordinating.bootstrap
+def test_the_transactional_sink_loses_and_repeats_nothing(module_broker: BrokerProcess, tmp_path: Path) -> None:
+    server = module_broker.bootstrap
     for name in ("once-in", "once-out"):
-        coordinating.create_topic(name, PARTITIONS)
+        module_broker.create_topic(name, PARTITIONS)
     program = Killed(STREAM, server, "once-in", "exactly once", "once-out", str(tmp_path))
     total = survive(program, server, "once-in")
     assert sorted(value for _, value in values_of(server, "once-out", "read_committed")) == list(range(total))
 
 
-def test_the_mirror_in_transactions_loses_and_repeats_nothing(coordinating: ApacheBroker, tmp_path: Path) -> None:
-    server = coordinating.bootstrap
-    coordinating.create_topic("mirrored", PARTITIONS)
+def test_the_mirror_in_transactions_loses_and_repeats_nothing(module_broker: BrokerProcess, tmp_path: Path) -> None:
+    server = module_broker.bootstrap
+    module_broker.create_topic("mirrored", PARTITIONS)
     variables = {"SOURCE": server, "TARGET": server, "TOPIC": "mirrored", "PREFIX": "copy.",
                  "STATE": str(tmp_path / "s"), "EXACTLY_ONCE": "true"}  # fmt: skip
     job = _job("pipeline-mirror.yaml", tmp_path, {"1000000": "1000"}, variables)

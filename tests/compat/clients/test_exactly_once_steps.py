@@ -1,4 +1,4 @@
-"""The steps of the transactional sink on Apache Kafka 2.8.2: fencing, decisions, ends of transactions, time-outs."""
+"""The steps of the transactional sink on brokers of both makes: fencing, decisions, ends of transactions, time-outs."""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -13,26 +13,30 @@ from kafka_py.pipeline.exactly_once import protocol
 from kafka_py.pipeline.exactly_once.coordination import ClusterWorld, SinkName
 from kafka_py.pipeline.exactly_once.decision_log import DecisionLog
 from kafka_py.pipeline.exactly_once.decisions import Decision, Driver, Prepared, slot_id
-from kafka_py.testing.peers.apache import ApacheBroker, Jars
+from kafka_py.testing.broker import AnyBroker, BrokerProcess
+from kafka_py.testing.peers.apache import ApacheBroker
 from kafka_py.testing.processes import ZookeeperServer
 
 SCOPE = "query"
 TASKS = 3
 
 
-@pytest.fixture(scope="module")
-def apache(
-    apache_kafka: Jars, zookeeper: ZookeeperServer, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[ApacheBroker]:
+@pytest.fixture(scope="module", params=["apache", "ours"])
+def broker(
+    request: pytest.FixtureRequest, zookeeper: ZookeeperServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[AnyBroker]:
     settings = {
         "transaction.state.log.replication.factor": "1",
         "transaction.state.log.min.isr": "1",
         "transaction.state.log.num.partitions": "3",
         "transaction.abort.timed.out.transaction.cleanup.interval.ms": "100",
     }
-    connect = f"{zookeeper.connect}/exactly-once-steps"
-    with ApacheBroker(tmp_path_factory.mktemp("apache"), connect, settings=settings) as broker:
-        yield broker
+    if request.param == "apache":
+        request.getfixturevalue("apache_kafka")
+    connect = f"{zookeeper.connect}/exactly-once-steps-{request.param}"
+    make = ApacheBroker if request.param == "apache" else BrokerProcess
+    with make(tmp_path_factory.mktemp(request.param), connect, settings=settings) as made:
+        yield made
 
 
 class Killed(Exception):
@@ -118,10 +122,10 @@ def rows(batches: int) -> list[str]:
 
 
 @pytest.fixture
-def sink(apache: ApacheBroker, request: pytest.FixtureRequest) -> Sink:
+def sink(broker: AnyBroker, request: pytest.FixtureRequest) -> Sink:
     name = f"s{abs(hash(request.node.name))}"
-    apache.create_topic(name, TASKS)
-    return Sink(apache.bootstrap, name)
+    broker.create_topic(name, TASKS)
+    return Sink(broker.bootstrap, name)
 
 
 def test_batches_are_visible_once_they_are_committed(sink: Sink) -> None:
@@ -163,7 +167,7 @@ def test_a_paused_driver_cannot_decide_once_another_has_begun(sink: Sink) -> Non
     _check(sink, rows(2))
 
 
-def test_transactions_that_time_out_before_the_decision_are_named(apache: ApacheBroker, sink: Sink) -> None:
+def test_transactions_that_time_out_before_the_decision_are_named(sink: Sink) -> None:
     sink.name = SinkName(sink.name.prefix, "decisions", 1_000)
     with sink.world() as world:
         start = protocol.begin(world)
