@@ -101,9 +101,18 @@ class Measure:
     def sum_bytes(self, topic: str) -> None:
         self.read(topic).selectExpr("sum(length(value))", "max(offset)", "max(timestamp)").collect()
 
-    def write(self, topic: str, count: int) -> None:
+    def write(self, topic: str, count: int, **options: str) -> None:
         frame = rows(self._spark, count)
-        frame.write.format(self._kind).options(**self._options, topic=topic).mode("append").save()
+        frame.write.format(self._kind).options(**self._options, topic=topic, **options).mode("append").save()
+
+    def write_once(self, topic: str, count: int) -> None:
+        """In transactions."""
+        self.write(topic, count, exactlyOnce="true", transactionalIdPrefix="benchmark")
+
+
+def shown(figure: float | None) -> str:
+    """Of the table's columns; Spark's connector has no transactions."""
+    return f"{'' if figure is None else format(figure, ',.0f'):>14}"
 
 
 def plan_seconds(bootstrap: str, topic: str) -> float:
@@ -145,11 +154,13 @@ def run(count: int, times: int) -> None:
             ("written",
              {name: count / best(lambda m=m: m.write(cluster.create_topic(partitions=4), count), 1)
               for name, m in measures.items()}),
+            ("written exactly once",
+             {"kafka_py": count / best(lambda: ours.write_once(cluster.create_topic(partitions=4), count), 1)}),
         ]  # fmt: skip
         memory = peak.stop()
         print(f"{'records/s':<26}" + "".join(f"{name:>14}" for name in measures))
         for label, figures in results:
-            print(f"{label:<26}" + "".join(f"{figures[name]:>14,.0f}" for name in measures))
+            print(f"{label:<26}" + "".join(shown(figures.get(name)) for name in measures))
         idle = cluster.create_topic("idle", IDLE_PARTITIONS)
         planned_ms = plan_seconds(bootstrap, idle) * 1000
         print(f"micro-batch over {IDLE_PARTITIONS} idle partitions planned in {planned_ms:.0f} ms")
