@@ -16,7 +16,7 @@
     interceptor_chain.py  the application's interceptors, one after the other
     metrics.py            metrics of every client
     offsets.py            an offset with its metadata
-    transaction_calls.py  transactions ended by who has not begun them
+    transaction_calls.py  transactions of other processes, ended
     errors.py             failures that only a client has
     producer/             the producer
     consumer/             the consumer

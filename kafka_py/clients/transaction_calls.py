@@ -1,7 +1,7 @@
 """Requests about transactions by explicit transactional id, producer id and epoch, each to its coordinator.
 
-For who ends transactions that others have begun: the driver of the transactional Spark sink ends those that its tasks
-have flushed. Coordinators that move, load or are busy are asked again, until the time is over.
+For a process that ends transactions of other processes: the driver of the transactional Spark sink ends those that its
+tasks have flushed. Coordinators that move, load or are busy are asked again, until the time is over.
 Source: KIP-98; docs/reference/groups.md, section 8; TransactionCoordinator.
 """
 
@@ -101,8 +101,9 @@ class TransactionCalls:
     async def end(self, transactional_id: str, producer: ProducerEpoch, *, commit: bool) -> None:
         """Commits or aborts the transaction; when it returns, consumers see it so.
 
-        The first answer says that it will be so; to the same question a coordinator says yes again when all markers
-        are written. Raises KafkaError with one of ENDED when the transaction was ended otherwise, or nobody knows.
+        The first answer means that the outcome is durable; the second one, to the same request, that all markers are
+        written. Raises KafkaError with one of ENDED when the transaction was ended otherwise, or when its outcome is
+        not known.
         """
         request = EndTxnRequest(
             transactional_id=transactional_id,
@@ -162,5 +163,5 @@ def _first_error(answer: Any) -> int:
     """The error that says why: one bad partition fails the others, which then were not attempted."""
     codes = [each.error_code for topic in answer.results for each in topic.results]
     failed = [code for code in codes if code != ErrorCode.NONE]
-    told = [code for code in failed if code != ErrorCode.OPERATION_NOT_ATTEMPTED]
-    return next(iter(told or failed), int(ErrorCode.NONE))
+    causes = [code for code in failed if code != ErrorCode.OPERATION_NOT_ATTEMPTED]
+    return next(iter(causes or failed), int(ErrorCode.NONE))

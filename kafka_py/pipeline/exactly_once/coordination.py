@@ -157,7 +157,7 @@ class ClusterWorld(World):
 
 
 async def _unless_ended(call: Any) -> bool:
-    """Whether the coordinator did as asked; False when it says that the transaction is not that producer's any more."""
+    """Whether the coordinator did as asked; False when it says that the transaction has ended."""
     try:
         await call
     except KafkaError as error:

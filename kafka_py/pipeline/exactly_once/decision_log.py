@@ -1,8 +1,8 @@
 """The decision log: a compacted topic of one partition, read whole and appended to by an explicit producer epoch.
 
-A record in a transaction counts when the transaction's commit marker follows it. Open transactions of other prefixes
-hold nobody up, for the log is read past the last stable offset, with an eye on the markers. Kinds of records and their
-layout are in decisions.py.
+A record in a transaction counts when the transaction's commit marker follows it. The log is read up to the high
+watermark, not the last stable offset, and markers are evaluated here: so open transactions of other prefixes do not
+delay a reader. Kinds of records and their layout are in decisions.py.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class Prepared(NamedTuple):
 
 
 class Driver(NamedTuple):
-    """The driver's licence to decide: its producer id and epoch; sequence: of its next record in the log."""
+    """The driver's producer id and epoch, of which only the newest may decide. sequence: of its next record."""
 
     producer_id: int
     epoch: int
@@ -115,7 +115,7 @@ class Ledger:
         kinds.get(kind, {}).pop(name, None)
 
     def unfinished(self) -> list[Decision]:
-        """Decisions to commit that nobody has noted as finished."""
+        """Decisions to commit that are not noted as finished."""
         return [each for each in self.decisions.values() if each.commits and each.batch > self._finished(each.scope)]
 
     def _finished(self, scope: str) -> int:
@@ -155,7 +155,7 @@ def finished_record(prefix: str, finished: Finished) -> tuple[bytes, bytes]:
 
 
 def begun_record(prefix: str, driver: Driver) -> tuple[bytes, bytes]:
-    """Key and value. Nobody reads it: who has written it has fenced former drivers, and knows the end of the log."""
+    """Key and value. Only its append matters: that fences former drivers, and gives an offset to read up to."""
     return _key(prefix, "begun", "driver"), _json({"driver": [driver.producer_id, driver.epoch]})
 
 

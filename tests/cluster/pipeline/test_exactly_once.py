@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import exactly_once_scenes as scenes
+import pytest
 
 from .conftest import Topic
 
 
+@pytest.mark.timeout(300)
 def test_writes_are_whole_or_nothing(spark: Any, make_topic: Callable[..., Topic]) -> None:
     topic = make_topic(2)
     scenes.writes_are_whole_or_nothing(spark, topic.bootstrap, topic.name, 2)

@@ -85,7 +85,7 @@ def test_batch_writes_go_by_their_name_or_by_the_next_number():
     assert again.is_written(again.place(Context()))
 
 
-def test_reports_carry_the_drivers_licence_through_pickling():
+def test_reports_carry_the_drivers_epoch_through_pickling():
     found = pickle.loads(pickle.dumps(batches({"query": Decision("query", 12, True)})))
     report = found.report(found.place(micro_batch(13, task=2)), PREPARED)
     assert report == ("query", 13, Driver(9, 4, 1), 2, 0, PREPARED, False)
