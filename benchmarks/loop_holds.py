@@ -97,7 +97,7 @@ class Holds:
             self.total_ms += took_ms
             self.longest_ms = max(self.longest_ms, took_ms)
 
-        asyncio.events.Handle._run = timed  # type: ignore[attr-defined]
+        asyncio.events.Handle._run = timed  # type: ignore[assignment,attr-defined]
 
     async def start(self) -> None:
         await asyncio.sleep(0.01)  # what is left of the step before

@@ -232,6 +232,7 @@ async def test_requests_beyond_queued_max_request_bytes_wait_their_turn_and_smal
     """As in the classic the bound is passed by one request at most; those that wait are answered in the end."""
     await broker.create_topic("t")
     request = large_produce(1)
+    assert broker.server._sockets is not None
     pool = broker.server._sockets.pool
     streams = [await asyncio.open_connection("127.0.0.1", broker.port) for _ in range(6)]
     for _, writer in streams:
@@ -254,6 +255,7 @@ async def test_requests_beyond_queued_max_request_bytes_wait_their_turn_and_smal
 async def test_who_gives_up_a_half_sent_large_request_gives_its_room_back(broker: LocalBroker) -> None:
     await broker.create_topic("t")
     request = large_produce(2)
+    assert broker.server._sockets is not None
     pool = broker.server._sockets.pool
     streams = [await asyncio.open_connection("127.0.0.1", broker.port) for _ in range(4)]
     for _, writer in streams:

@@ -93,8 +93,8 @@ async def test_credentials_are_described_without_their_secrets(broker: LocalBrok
 
 @on_broker()
 async def test_very_many_quotas_and_credentials_hold_nobody_up(broker: LocalBroker) -> None:
-    broker.store.configs.of_all = many  # type: ignore[method-assign]
-    broker.server.node.store.configs.of_all = many  # type: ignore[method-assign]
+    broker.store.configs.of_all = many  # type: ignore[assignment,method-assign]
+    broker.server.node.store.configs.of_all = many  # type: ignore[assignment,method-assign]
     loop, turns = asyncio.get_running_loop(), 0
 
     def count() -> None:

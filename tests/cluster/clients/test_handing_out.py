@@ -49,7 +49,7 @@ class Reading:
     def committed(self) -> dict[TopicPartition, int]:
         with AdminClient({"bootstrap.servers": self.settings["bootstrap.servers"]}) as admin:
             found = admin.list_consumer_group_offsets(self.name).all()
-        return {partition: each.offset for partition, each in found.items()}
+        return {partition: each.offset for partition, each in found.items() if each is not None}
 
 
 def test_polls_and_iterations_that_time_out_at_random_lose_nothing(bootstrap: str) -> None:

@@ -40,8 +40,8 @@ def test_the_collector_is_asked_after_so_many_elements() -> None:
 
 
 def test_what_is_made_while_a_large_message_is_freed_does_not_pile_up() -> None:
-    partitions = [ListOffsetsPartition(partition_index=index) for index in range(OBJECTS)]
-    old = [ListOffsetsRequest(topics=[ListOffsetsTopic(name="t", partitions=partitions)])]
+    partitions = [ListOffsetsPartition(partition_index=index, timestamp=0) for index in range(OBJECTS)]
+    old = [ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name="t", partitions=partitions)])]
     del partitions
     gc.collect()
     made: list[list[int]] = []

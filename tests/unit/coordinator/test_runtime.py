@@ -273,7 +273,7 @@ def test_a_batch_of_very_many_records_is_taken_in_piece_by_piece() -> None:
     data = with_records(header, Codec.ZSTD, compress(Codec.ZSTD, b"".join(out)), 1000)
     world.disk.append(memoryview(data), origin=Origin.COORDINATOR)
     pieces: list[int] = []
-    world.state.records = lambda _header, records: pieces.append(len(records))  # type: ignore[method-assign]
+    world.state.records = lambda _header, records: pieces.append(len(records))  # type: ignore[assignment]
     tracemalloc.start()
     try:
         world.runtime.elected(0, 1)

@@ -94,7 +94,7 @@ def test_a_small_log_does_not_wait_for_a_large_one_and_the_one_begun_goes_to_its
         broker.host(SMALL, 2)
         ends: list[TopicPartition] = []
         promote = broker.log_dirs.futures.promote
-        broker.log_dirs.futures.promote = lambda one: (ends.append(one), promote(one))[1]  # type: ignore[method-assign]
+        broker.log_dirs.futures.promote = lambda one: (ends.append(one), promote(one))[1]  # type: ignore[assignment]
         for one in (LARGE, SMALL):
             broker.mover.move(one, THERE)
         await broker.until(lambda: broker.is_moved(LARGE) and broker.is_moved(SMALL))
@@ -128,7 +128,7 @@ def test_a_log_that_ends_beyond_its_last_batch_is_looked_at_now_and_then_and_hol
             rounds += 1
             return await step(*arguments)  # type: ignore[arg-type]
 
-        broker.mover._step = counted  # type: ignore[method-assign]
+        broker.mover._step = counted  # type: ignore[assignment,method-assign]
         await asyncio.sleep(10)
         assert 50 <= rounds <= 110
         log.append_as_leader(batch([b"next"]), 0, broker.clock.wall_ms())

@@ -21,6 +21,7 @@ class Weakly(str):
 
 def message(topics: int, partitions: int) -> ListOffsetsRequest:
     return ListOffsetsRequest(
+        replica_id=-1,
         topics=[
             ListOffsetsTopic(
                 name=Weakly(number),
@@ -64,7 +65,8 @@ def test_what_others_hold_stays_whole() -> None:
 
 def test_messages_of_several_kinds_are_taken_apart() -> None:
     answer = ListOffsetsTopicResponse(
-        name="t", partitions=[ListOffsetsPartitionResponse(partition_index=index) for index in range(10_000)]
+        name="t",
+        partitions=[ListOffsetsPartitionResponse(partition_index=index, error_code=0) for index in range(10_000)],
     )
     given = [message(1, 10_000), ListOffsetsResponse(topics=[answer])]
     del answer

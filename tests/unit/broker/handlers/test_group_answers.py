@@ -75,7 +75,10 @@ def committing(groups: Groups) -> Any:
 
 
 def commit_of(count: int) -> OffsetCommitRequest:
-    partitions = [OffsetCommitRequestPartition(partition_index=each, committed_offset=1) for each in range(count)]
+    partitions = [
+        OffsetCommitRequestPartition(partition_index=each, committed_offset=1, committed_metadata="")
+        for each in range(count)
+    ]
     return OffsetCommitRequest(group_id="g", topics=[OffsetCommitRequestTopic(name="t", partitions=partitions)])
 
 

@@ -64,8 +64,8 @@ def test_a_topic_s_overrides_are_written_and_announced(capsys: pytest.CaptureFix
         "Configs for topic 't' are segment.bytes=1048576",
     ]
     tree = server.tree()
-    assert json.loads(tree["/config/topics/t"])["config"] == {"segment.bytes": "1048576"}
-    changes = [json.loads(data) for path, data in tree.items() if path.startswith("/config/changes/")]
+    assert json.loads(tree["/config/topics/t"] or "")["config"] == {"segment.bytes": "1048576"}
+    changes = [json.loads(data or "") for path, data in tree.items() if path.startswith("/config/changes/")]
     assert changes == [{"version": 2, "entity_path": "topics/t"}] * 2
 
 

@@ -4,7 +4,7 @@ import inspect
 from pathlib import Path
 
 from kafka_py.controller import decisions
-from kafka_py.controller.controller import _OWN_EVENTS
+from kafka_py.controller.controller import Controller
 from kafka_py.controller.decisions.batch import ControllerRequest
 from kafka_py.controller.decisions.machine import HANDLERS, event_of_reply
 from kafka_py.controller.events import (
@@ -25,7 +25,7 @@ def all_of(kind: type[Event]) -> set[type[Event]]:
 
 def test_every_event_has_a_state_and_a_handler() -> None:
     kinds = all_of(Event) - {Event, Asked}
-    assert kinds == HANDLERS.keys() | _OWN_EVENTS.keys()
+    assert kinds == HANDLERS.keys() | Controller._OWN_EVENTS.keys()
     assert all(isinstance(kind.state, ControllerState) for kind in kinds)
 
 

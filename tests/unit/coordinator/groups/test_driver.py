@@ -146,7 +146,7 @@ def test_a_write_that_is_said_to_be_over_twice_counts_once() -> None:
         persist(*arguments)
         raise ZeroDivisionError("nobody foresaw this")
 
-    world.store.persist = persist_and_raise  # type: ignore[method-assign]
+    world.store.persist = persist_and_raise  # type: ignore[assignment,method-assign]
     assert world.sync(member, assignments={member: b"work"}).value.assignment == b"work"
     assert world.state == "Stable"
 

@@ -107,7 +107,7 @@ def test_a_delayed_partition_is_due_after_the_backoff(state: FollowedState) -> N
     world.places.delay(world.one)
     assert world.found_in() == [DELAYED]
     assert world.places.wait_ms() == BACKOFF_MS
-    world.clock.advance(BACKOFF_MS - 1)
+    world.clock.advance(int(BACKOFF_MS) - 1)
     assert world.places.due() == []
     world.clock.advance(1)
     assert world.places.due() == [world.one]

@@ -24,6 +24,6 @@ def test_each_error_has_its_reaction_and_what_nobody_foresaw_is_logged_and_tried
 
 
 def test_only_a_log_that_found_no_descriptor_is_tried_again() -> None:
-    assert to_exception(NoDescriptorsLeft("t-0")) is FetchReaction.DELAY
+    assert to_exception(NoDescriptorsLeft(ErrorCode.KAFKA_STORAGE_ERROR, "t-0")) is FetchReaction.DELAY
     for error in (OSError(), KafkaError(ErrorCode.CORRUPT_MESSAGE), ZeroDivisionError()):
         assert to_exception(error) is FetchReaction.FAIL
