@@ -318,3 +318,36 @@ def test_w7_10_everything_goes_to_everybody(bootstrap: str, module_broker: Broke
         consumers[0].commit({one: 10})
         consumers[1].commit({one: 8})
         assert consumers[0].committed([one])[one] == OffsetAndMetadata(8)
+
+
+def test_w7_26_exactly_once_from_topic_to_topic(module_broker: BrokerProcess, topic: str) -> None:
+    """Every third transaction fails before its end: what it wrote is not seen, and its input is read again."""
+    module = example("exactly_once")
+    bootstrap, target = module_broker.bootstrap, f"{topic}-results"
+    module_broker.create_topic(target, 3)
+    values = fill(bootstrap, topic, 120)
+    rounds = itertools.count(1)
+    partitions = [TopicPartition(topic, number) for number in range(3)]
+
+    class Fails(Producer):
+        def send_offsets_to_transaction(self, offsets: Any, group: Any) -> None:  # type: ignore[override]
+            if next(rounds) % 3 == 0:
+                group = group._replace(generation_id=99)
+            super().send_offsets_to_transaction(offsets, group)
+
+    def is_done() -> bool:
+        committed = consumer.committed(partitions)
+        return sum(0 if each is None else each.offset for each in committed.values()) == len(values)
+
+    configs = {**settings(bootstrap, topic), **module.reader_settings(bootstrap, topic), "max.poll.records": 10}
+    with Consumer(configs) as consumer, Fails(module.writer_settings(bootstrap, f"of-{topic}")) as producer:
+        module.run(consumer, producer, topic, target, lambda value: value + b"!", is_done)
+    assert next(rounds) > 12
+    results = []
+    with Consumer({**settings(bootstrap, target), "isolation.level": "read_committed"}) as reader:
+        reader.subscribe([target])
+        deadline = time.monotonic() + TIMEOUT_S
+        while len(results) < len(values):
+            assert time.monotonic() < deadline
+            results += [record.value for record in reader.poll(0.5)]
+    assert sorted(results) == sorted(value + b"!" for value in values)

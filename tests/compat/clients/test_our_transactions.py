@@ -1,4 +1,4 @@
-"""Our transactional producer and read_committed consumer with brokers of Apache Kafka 2.8.2, coordinator included."""
+"""Our transactional producer and read_committed consumer, with Apache's broker and with ours, coordinator included."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ from kafka_py.clients import (
     TopicPartition,
     TransactionFailed,
 )
+from kafka_py.testing.broker import AnyBroker, BrokerProcess
 from kafka_py.testing.peers import java_clients
-from kafka_py.testing.peers.apache import ApacheBroker, Jars
+from kafka_py.testing.peers.apache import ApacheBroker, Jars, Unavailable
 from kafka_py.testing.processes import ZookeeperServer
 
 PARTITIONS = 3
@@ -32,14 +33,19 @@ TIMEOUT_S = 60
 _numbers = itertools.count(1)
 
 
-@pytest.fixture(scope="module")
-def apache(
-    apache_kafka: Jars, zookeeper: ZookeeperServer, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[ApacheBroker]:
-    connect = f"{zookeeper.connect}/our-transactions"
+@pytest.fixture(scope="module", params=["kafka_py", "apache"])
+def broker(
+    request: pytest.FixtureRequest, zookeeper: ZookeeperServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[AnyBroker]:
+    connect = f"{zookeeper.connect}/our-transactions-{request.param}"
     settings = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": "500"}
-    with ApacheBroker(tmp_path_factory.mktemp("apache"), connect, settings=settings) as broker:
-        yield broker
+    make = ApacheBroker if request.param == "apache" else BrokerProcess
+    try:
+        made = make(tmp_path_factory.mktemp("broker"), connect, settings=settings)
+    except Unavailable as why:
+        pytest.skip(str(why))
+    with made:
+        yield made
 
 
 class Place:
@@ -77,8 +83,8 @@ class Place:
 
 
 @pytest.fixture
-def place(apache: ApacheBroker) -> Place:
-    return Place(apache.bootstrap)
+def place(broker: AnyBroker) -> Place:
+    return Place(broker.bootstrap)
 
 
 def test_w7_24_commit_and_abort_as_all_consumers_see_them(place: Place, apache_kafka: Jars) -> None:
@@ -154,7 +160,7 @@ def test_w7_25_the_first_of_two_producers_is_fenced(place: Place) -> None:
     assert place.read() == [b"new"]
 
 
-def test_w7_26_consume_transform_produce(place: Place, apache: ApacheBroker) -> None:
+def test_w7_26_consume_transform_produce(place: Place) -> None:
     """W7.26: every third transaction is aborted, and its input is read again."""
     source = Place(place.bootstrap)
     count = 60
@@ -271,7 +277,7 @@ def test_a_time_out_above_the_brokers_maximum_is_refused(place: Place) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_a_broker_that_restarts_in_the_midst_loses_and_repeats_nothing(place: Place, apache: ApacheBroker) -> None:
+def test_a_broker_that_restarts_in_the_midst_loses_and_repeats_nothing(place: Place, broker: AnyBroker) -> None:
     with place.producer(delivery_timeout_ms=120_000, max_block_ms=120_000) as producer:
         producer.init_transactions()
         for number in range(4):
@@ -280,8 +286,8 @@ def test_a_broker_that_restarts_in_the_midst_loses_and_repeats_nothing(place: Pl
                 producer.send(place.name, b"%d-%02d" % (number, index), partition=index % PARTITIONS)
             if number == 1:
                 producer.flush()
-                apache.stop()
-                apache.launch()
+                broker.stop()
+                broker.launch()
             producer.commit_transaction() if number != 2 else producer.abort_transaction()
-        apache.wait_started()
+        broker.wait_started()
     assert place.read() == sorted(b"%d-%02d" % (number, index) for number in (0, 1, 3) for index in range(20))

@@ -25,7 +25,7 @@ from kafka_py.clients.producer.configs import ProducerOptions
 from kafka_py.clients.producer.sender import Sender
 from kafka_py.clients.producer.transactions.coordinator_requests import CoordinatorRequest, Operation, needs_members
 from kafka_py.clients.producer.transactions.manager import DONE, ProducerTransactions, Reaction
-from kafka_py.clients.producer.transactions.states import FATAL_ERROR
+from kafka_py.clients.producer.transactions.states import FATAL_ERROR, IN_TRANSACTION
 from kafka_py.clients.producer.transactions.treatments import RequestKind
 
 _log = logging.getLogger(__name__)
@@ -102,9 +102,12 @@ class TransactionDriver:
 
     async def prepare(self) -> None:
         """As ProducerCore.prepare_transaction."""
-        self._transactions.check_sending()
+        transactions = self._transactions
+        transactions.check_sending()
+        transactions.is_prepared = True
         await self._sender.flush()
-        self._transactions.check_sending()
+        if transactions.state is not IN_TRANSACTION:
+            raise transactions.failure()
         self._is_prepared = True
 
     async def _wait_for(self, operation: Operation) -> None:

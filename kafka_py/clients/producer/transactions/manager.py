@@ -86,6 +86,8 @@ class ProducerTransactions:
         self.transactional_id = transactional_id
         self.timeout_ms = timeout_ms
         self.state = UNINITIALIZED
+        self.is_prepared = False
+        """Whether no more records are taken, for whoever ends the transaction has been promised what it holds."""
         self.can_renew = True
         """Whether the coordinator gives a producer the next epoch (KIP-360); brokers before 2.5 do not."""
         self._identity = identity
@@ -168,9 +170,11 @@ class ProducerTransactions:
 
     def check_sending(self) -> None:
         """Raises IllegalState or TransactionFailed when records cannot be sent now. May be called by any thread."""
-        if self.state is IN_TRANSACTION:
+        if self.state is IN_TRANSACTION and not self.is_prepared:
             return
         self._refuse_failed("send")
+        if self.is_prepared:
+            raise IllegalState("the transaction is prepared: the producer takes no more records")
         first = "init_transactions and begin_transaction" if self.state is UNINITIALIZED else "begin_transaction"
         raise IllegalState(f"the producer is {self.state.value}, not in a transaction: send needs {first} first")
 

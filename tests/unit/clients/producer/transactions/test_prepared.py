@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -60,6 +61,24 @@ def test_a_transaction_without_records_may_be_prepared() -> None:
             await producer.begin_transaction()
             assert (await producer.prepare_transaction()).transactional_id == "tx"
         assert world.ends == []
+
+    with_world(test)
+
+
+def test_no_record_is_taken_from_the_moment_on_in_which_it_is_prepared() -> None:
+    """Else a record could be stored after its transaction was said to hold all."""
+
+    async def test(world: World) -> None:
+        async with world.producer() as producer:
+            await producer.init_transactions()
+            await producer.begin_transaction()
+            await producer.send("t", b"v", partition=0)
+            preparing = asyncio.create_task(producer.prepare_transaction())
+            await asyncio.sleep(0)
+            with pytest.raises(IllegalState, match="is prepared"):
+                await producer.send("t", b"late", partition=1)
+            await preparing
+        assert world.cluster.log("t", 1).batches == []
 
     with_world(test)
 
