@@ -54,8 +54,13 @@ _SETTINGS = {
     "offsets.topic.num.partitions": "2",
     "group.initial.rebalance.delay.ms": "0",
     "group.min.session.timeout.ms": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.num.partitions": "2",
+    "transaction.state.log.min.isr": "1",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "50",
 }
 _GROUP = "fuzz-group"
+_TRANSACTIONAL_ID = "fuzz-transactions"
 
 
 class _Peer:
@@ -175,13 +180,14 @@ async def _one_life(folder: str, inputs: int, chance: Random, findings: Findings
 
 
 async def _coordinate(broker: LocalBroker) -> None:
-    """Groups are looked after here from now on, and member ids can be guessed."""
-    request = FindCoordinatorRequest(key=_GROUP)
-    await broker.ask(request, 3)
-    groups = broker.server.node.coordinators.groups
-    await broker.until(lambda: len(groups.runtime.owned) == groups.runtime.partition_count)
+    """Groups and transactions are looked after here from now on, and member ids can be guessed."""
+    await broker.ask(FindCoordinatorRequest(key=_GROUP), 3)
+    await broker.ask(FindCoordinatorRequest(key=_TRANSACTIONAL_ID, key_type=1), 3)
+    coordinators = broker.server.node.coordinators
+    for runtime in (coordinators.groups.runtime, coordinators.transactions.store.runtime):
+        await broker.until(lambda runtime=runtime: len(runtime.owned) == runtime.partition_count)  # type: ignore[misc]
     numbers = itertools.count()
-    broker.server.node.coordinators.membership.new_id = lambda: str(next(numbers))
+    coordinators.membership.new_id = lambda: str(next(numbers))
 
 
 def _cases(broker: LocalBroker, chance: Random, peer: _Peer, errors: _ErrorsLogged) -> list[Case]:
@@ -232,6 +238,10 @@ def _special(chance: Random) -> dict[str, Any]:
         "generation_id": lambda: chance.choice((-1, *range(12))),
         "session_timeout_ms": lambda: chance.choice((0, 10, 1000)),
         "rebalance_timeout_ms": lambda: chance.choice((-1, 0, 10, 50)),
+        "transactional_id": lambda: chance.choice((_TRANSACTIONAL_ID, _TRANSACTIONAL_ID, _TRANSACTIONAL_ID, "")),
+        "transaction_timeout_ms": lambda: chance.choice((0, 10, 1000)),
+        "producer_id": lambda: chance.choice((-1, -1, 0, 0, 1, 2)),
+        "producer_epoch": lambda: chance.choice((-1, -1, 0, 0, 1, 2, 3)),
     }
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import confluent_kafka
 import pytest
 from acknowledged import Load, Peek, bootstrap_of, check_replica, check_replicas, log_bytes, until
+from transactional_load import TransactionalWriter, check_whole, end, read_committed, wait_progress
 
 from kafka_py.cli import dump_log
 from kafka_py.clients import AdminClient
@@ -45,6 +46,9 @@ class Mixed:
             "auto.create.topics.enable": "false",
             "controlled.shutdown.retry.backoff.ms": "1000",
             "offsets.topic.replication.factor": "3",
+            "transaction.state.log.replication.factor": "3",
+            "transaction.state.log.min.isr": "2",
+            "transaction.state.log.num.partitions": "3",
         }
         self.kinds = kinds
         self.brokers: list[AnyBroker] = [
@@ -203,6 +207,28 @@ def test_committed_offsets_go_from_coordinator_to_coordinator(mixed: Mixed) -> N
         assert committed(bootstrap, "travels") == {round_number * 10}
         mixed.brokers[leader].start(120)
     assert loaded_by >= {"ours to apache", "apache to ours"}, loaded_by
+
+
+WRITERS = 4
+
+
+@each_mixture("two-2.8", "one-2.6", core="two-2.8")
+def test_transactions_stay_whole_while_coordinators_of_both_makes_are_killed(mixed: Mixed) -> None:
+    """The transaction topic that one make wrote is loaded by the other, and its markers are finished by it."""
+    bootstrap = bootstrap_of(mixed.brokers)
+    writers = [TransactionalWriter(bootstrap, f"writer-{number}", TOPIC, PARTITIONS) for number in range(WRITERS)]
+    for writer in writers:
+        writer.start()
+    wait_progress(writers, 3, 120)
+    for broker in mixed.brokers:
+        broker.kill()
+        mixed.wait_led_without(broker)
+        wait_progress(writers, 3, 120)
+        broker.start(120)
+        mixed.wait_in_sync()
+        wait_progress(writers, 3, 120)
+    end(writers)
+    check_whole(read_committed(bootstrap, TOPIC, PARTITIONS), writers, PARTITIONS)
 
 
 CLASSES = {
