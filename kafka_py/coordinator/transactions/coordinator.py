@@ -117,7 +117,8 @@ class TransactionCoordinator:
             now_ms = self._services.clock.wall_ms()
             for number, transaction in enumerate(self.store.transactions(partition)):
                 if is_timed_out(transaction, now_ms) and self.store.holds(partition, transaction):
-                    self.driver.handle(partition, transaction, AbortIfTimedOut())
+                    with self.driver.guard(transaction):
+                        self.driver.handle(partition, transaction, AbortIfTimedOut())
                 if number % _IDS_A_STEP == 0:
                     yield transaction
 
@@ -139,11 +140,11 @@ class TransactionCoordinator:
 
     def _remove(self, partition: int, expired: list[Transaction], timeout_ms: int) -> None:
         """Some of them may have got another request since they were looked at."""
-        removed = [
-            each
-            for each in expired
-            if self.store.holds(partition, each)
-            and self.driver.handle(partition, each, RemoveIfExpired()).tombstone
-        ]
+        removed = []
+        for transaction in expired:
+            if self.store.holds(partition, transaction):
+                with self.driver.guard(transaction):
+                    if self.driver.handle(partition, transaction, RemoveIfExpired()).tombstone:
+                        removed.append(transaction)
         if removed:
             self.driver.bury(partition, removed, timeout_ms)

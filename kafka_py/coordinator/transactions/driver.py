@@ -114,7 +114,7 @@ class TransactionDriver:
 
     def _go_on(self, partition: int, transaction: Transaction) -> None:
         waiting = self._waiting.pop(transaction)
-        with self._guard(transaction):
+        with self.guard(transaction):
             self.handle(partition, transaction, waiting.request, waiting.answer)
 
     # ---- records
@@ -124,12 +124,12 @@ class TransactionDriver:
     ) -> None:
         def appended(error: ErrorCode) -> None:
             if self._store.holds(partition, transaction):
-                with self._guard(transaction):
+                with self.guard(transaction):
                     self.handle(partition, transaction, Appended(error), answer)
             elif answer is not None:
                 answer(_MOVED)  # whoever coordinates the id now knows from the log whether the record is there
 
-        with self._guard(transaction) as guard:
+        with self.guard(transaction) as guard:
             once = _Once(appended)
             self._store.append(partition, transaction.id, metadata, once)
         if guard.error is not None:
@@ -146,7 +146,7 @@ class TransactionDriver:
         def appended(error: ErrorCode) -> None:
             for transaction in transactions:
                 if self._store.holds(partition, transaction):
-                    with self._guard(transaction):
+                    with self.guard(transaction):
                         self.handle(partition, transaction, Appended(error))
 
         once = _Once(appended)
@@ -160,10 +160,10 @@ class TransactionDriver:
     def _send(self, partition: int, transaction: Transaction, markers: TransactionMarkers) -> None:
         def ended(outcome: MarkerOutcome) -> None:
             if self._store.holds(partition, transaction):
-                with self._guard(transaction):
+                with self.guard(transaction):
                     self.handle(partition, transaction, MarkersEnded(outcome))
 
-        with self._guard(transaction):
+        with self.guard(transaction):
             self._services.sender.send(partition, markers, ended)
 
     # ---- ids that come and go with their partition (TransactionListener)
@@ -174,7 +174,7 @@ class TransactionDriver:
     def on_unloaded(self, partition: int) -> None:
         self._services.sender.forget(partition)
 
-    def _guard(self, transaction: Transaction) -> Guard:
+    def guard(self, transaction: Transaction) -> Guard:
         """Around work on one of many: what it raises is reported, and the others are worked on."""
         return self._store.runtime.supervisor.guard(_ACTIVITY, transaction.id)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.coordinator.transactions.requests import ProducerIdAndEpoch, TransactionReply
 from kafka_py.coordinator.transactions.states import EMPTY, PREPARE_ABORT
+from kafka_py.coordinator.transactions.transaction import Transaction
 from kafka_py.testing.fakes.transactions import PARTITION, T0, TransactionWorld
 
 NOBODY = TransactionReply(ErrorCode.NONE, 7, 0)
@@ -110,3 +113,27 @@ def test_a_new_id_that_could_not_be_written_may_be_asked_for_again() -> None:
     assert world.transaction().state is EMPTY
     world.error = ErrorCode.NONE
     assert world.init().reply == TransactionReply(ErrorCode.NONE, 1000, 0)
+
+
+def test_an_id_that_makes_the_clock_stumble_does_not_keep_others_open(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = TransactionWorld()
+    names = ("broken", "open")
+    for name in names:
+        world.add(world.init(name, timeout_ms=1000).reply, T0, transactional_id=name)
+    world.clock.advance(1001)
+    handle = world.coordinator.driver.handle
+
+    def stumble(partition: int, transaction: Transaction, *rest: Any) -> Any:
+        if transaction.id == "broken":
+            raise RuntimeError("out of order")
+        return handle(partition, transaction, *rest)
+
+    monkeypatch.setattr(world.coordinator.driver, "handle", stumble)
+    world.look()
+    assert world.transaction("open").state is PREPARE_ABORT
+    assert "out of order" in caplog.text
+    monkeypatch.undo()
+    world.look()
+    assert world.transaction("broken").state is PREPARE_ABORT
