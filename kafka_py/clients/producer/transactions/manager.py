@@ -277,7 +277,8 @@ class ProducerTransactions:
                 self._succeeded(request, response)
             return DONE
         how = strongest(treatment(kind, code) for _, code in failed)
-        code = next(code for _, code in failed if treatment(kind, code) is how)
+        known = [code for _, code in failed if treatment(kind, code) is how]
+        code = next((each for each in known if each is not ErrorCode.OPERATION_NOT_ATTEMPTED), known[0])
         named = ", ".join(f"{partition} {code.name}" for partition, code in failed if partition is not None)
         return self._take_error(request, KafkaError(code, f"{kind.value}: {named or code.meaning}"), how)
 

@@ -379,6 +379,7 @@ def test_what_is_not_allowed_for_one_partition_fails_the_transaction_and_names_a
     )  # fmt: skip
     assert machine.state is S.ABORTABLE_ERROR
     assert "t-0 OPERATION_NOT_ATTEMPTED, t-1 TOPIC_AUTHORIZATION_FAILED" in str(machine.failure())
+    assert machine.failure().code is E.TOPIC_AUTHORIZATION_FAILED
     abort = machine.abort()
     assert machine.advance(flushed=True) is None
     assert abort.done

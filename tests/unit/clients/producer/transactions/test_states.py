@@ -1,6 +1,7 @@
 """The moves between the states of a transactional producer, all of them."""
 
 import itertools
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,7 @@ from kafka_py.base.moves import IllegalMove
 from kafka_py.clients.producer.transactions.states import MOVES, ProducerState
 
 S = ProducerState
+ROOT = Path(__file__).resolve().parents[5]
 ALLOWED = {
     (S.UNINITIALIZED, S.INITIALIZING),
     (S.INITIALIZING, S.READY),
@@ -30,3 +32,7 @@ def test_every_move_is_allowed_or_refused_as_in_apache_kafka(state: ProducerStat
     else:
         with pytest.raises(IllegalMove):
             MOVES.after(state, target)
+
+
+def test_the_picture_in_the_documentation_is_this_table() -> None:
+    assert MOVES.diagram() in (ROOT / "docs" / "transactions.md").read_text()
