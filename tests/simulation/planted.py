@@ -3,12 +3,16 @@
 import sys
 
 from kafka_py.base.errors import ErrorCode
+from kafka_py.broker.handlers.records import write_txn_markers
 from kafka_py.clients.consumer.async_consumer import AsyncConsumer
 from kafka_py.controller.model import elections
+from kafka_py.coordinator.groups.offsets import GroupOffsets
+from kafka_py.coordinator.transactions.transaction import TransactionMetadata
 from kafka_py.log.cleaner import Cleaner
 from kafka_py.log.partition.log_compaction import LogCompaction
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.log.state import producer_replay
+from kafka_py.records.control import ControlType
 from kafka_py.replication.state import partition
 from kafka_py.replication.state.isr import PendingShrinkIsr
 from kafka_py.replication.state.partition import Partition
@@ -159,11 +163,43 @@ def fall_back():
     PartitionLog.update_high_watermark = update_too_low
 
 
+def read_open_transactions():
+    """The last stable offset is the high watermark."""
+    PartitionLog.last_stable_offset = property(lambda self: self.high_watermark)
+
+
+def commit_what_is_aborted():
+    """The markers of aborted transactions commit."""
+    marker = write_txn_markers.end_txn_marker
+    write_txn_markers.end_txn_marker = lambda _type, **fields: marker(ControlType.COMMIT, **fields)
+
+
+def keep_the_epoch():
+    """A producer that starts does not fence the one before it."""
+    initialized = TransactionMetadata.initialized
+
+    def initialized_alike(self, producer_id, producer_epoch, *others):
+        return initialized(self, producer_id, max(self.producer_epoch, 0), *others)
+
+    TransactionMetadata.initialized = initialized_alike
+
+
+def forget_transactional_offsets():
+    """Offsets that were committed in a transaction are dropped by its marker now and then."""
+    complete = GroupOffsets.complete_txn
+
+    def complete_or_abort(self, end):
+        return complete(self, end._replace(is_commit=end.is_commit and end.marker_offset % 5 != 0))
+
+    GroupOffsets.complete_txn = complete_or_abort
+
+
 FAULTS = {
     each.__name__.replace("_", "-"): each
     for each in (
-        acknowledge_at_once, append_repeated, commit_at_once, commit_what_was_not_read, compact_while_moving,
-        elect_anybody, fall_back, forget_truncations, inherit_compaction, join_too_early, lose_the_log_start,
+        acknowledge_at_once, append_repeated, commit_at_once, commit_what_is_aborted, commit_what_was_not_read,
+        compact_while_moving, elect_anybody, fall_back, forget_transactional_offsets, forget_truncations,
+        inherit_compaction, join_too_early, keep_the_epoch, lose_the_log_start, read_open_transactions,
         read_to_the_end, shrink_at_once, skip_the_table,
     )
 }  # fmt: skip

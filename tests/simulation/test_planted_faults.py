@@ -12,11 +12,15 @@ DEADLINE_S = 1200
 FAULTS = [
     ("acknowledge-at-once", "troubles", 60, "are lost"),
     ("append-repeated", "troubles", 60, "are there twice"),
+    ("commit-what-is-aborted", "troubles", 30, "its records say otherwise"),
     ("commit-what-was-not-read", "group", 40, "members have read up to"),
     ("compact-while-moving", "compaction", 400, "the records that were written say None"),
+    ("forget-transactional-offsets", "troubles", 60, "are there more than once"),
     ("forget-truncations", "compaction", 400, "the records that were written say None"),
     ("inherit-compaction", "compaction", 600, "the records that were written say None"),
     ("join-too-early", "troubles", 60, "for committed"),
+    ("keep-the-epoch", "troubles", 100, "are there more than once"),
+    ("read-open-transactions", "troubles", 60, "a reader of committed records saw"),
     ("read-to-the-end", "troubles", 20, "let a reader have up to"),
     ("skip-the-table", "compaction", 60, "the records that were written say None"),
 ]

@@ -13,6 +13,7 @@
     schedule.py    what goes wrong, drawn from a seed
     scenario.py    which of all this a seed has
     watch.py       what must hold at every moment
+    transactions.py  workers that read, write and commit in transactions
     invariants.py  what must hold in the end
     run.py         one schedule from start to verdict
     __main__.py    python -m kafka_py.testing.simulation

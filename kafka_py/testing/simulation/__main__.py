@@ -56,12 +56,13 @@ class _Outcome(NamedTuple):
     operations: int = 0
     commits: int = 0
     delivered: int = 0
+    transactions: int = 0
 
     def plus(self, other: _Outcome) -> _Outcome:
         return _Outcome(*map(add, self, other))
 
 
-_PACKED = struct.Struct("qdqqqqq")
+_PACKED = struct.Struct("qdqqqqqq")
 
 
 class _Children:
@@ -108,7 +109,7 @@ class _Children:
         sys.stdout.flush()
         outcome = _Outcome(
             bool(verdict.faults), verdict.simulated_s, verdict.acknowledged, len(verdict.troubles),
-            verdict.carried_out, verdict.commits, verdict.delivered,
+            verdict.carried_out, verdict.commits, verdict.delivered, verdict.transactions,
         )  # fmt: skip
         os.write(writing, _PACKED.pack(*outcome))
         os._exit(0)
@@ -163,7 +164,7 @@ def main() -> int:
     total, took_s = children.total, time.perf_counter() - began_s
     print(f"{options.count} schedules, {total.failed} failed, {total.simulated_s:.0f} s simulated in {took_s:.1f} s, "
           f"{total.acknowledged} records acknowledged, {total.troubles} troubles, {total.operations} operations, "
-          f"{total.commits} commits, {total.delivered} deliveries")  # fmt: skip
+          f"{total.commits} commits, {total.transactions} transactions, {total.delivered} deliveries")  # fmt: skip
     return 1 if total.failed else 0
 
 

@@ -22,6 +22,7 @@ from kafka_py.testing.simulation.operations import Administrator, SimulatedOpera
 from kafka_py.testing.simulation.reader import Reader
 from kafka_py.testing.simulation.scenario import TOPIC, Scenario, scenario_of
 from kafka_py.testing.simulation.schedule import Trouble, carry_out, draw
+from kafka_py.testing.simulation.transactions import Transactions
 from kafka_py.testing.simulation.watch import Watch
 from kafka_py.testing.simulation.workload import KeyedLoad, Load, Promise
 from kafka_py.testing.simulation.znodes import replicas_of
@@ -59,6 +60,8 @@ class Verdict:
     carried_out: int = 0
     """Operations that were not refused."""
     commits: int = 0
+    transactions: int = 0
+    """Those whose commit was acknowledged."""
     simulated_s: float = 0.0
 
     def __str__(self) -> str:
@@ -126,6 +129,7 @@ class _Run:
         self.keyed = KeyedLoad(cluster, scenario.keyed, rng) if scenario.keyed else None
         self.administrator: Administrator | None = None
         self.group: Group | None = None
+        self.transactions: Transactions | None = None
 
     def _report(self, fault: str) -> None:
         """Notes a fault; one that is seen again and again says enough after some times."""
@@ -169,8 +173,12 @@ class _Run:
                 cluster, store, scenario.partitions, self._grown, configs, scenario.keyed
             )
         if scenario.members:
-            self.group = Group(cluster, TOPIC, scenario.partitions, self._report)
+            partitions = [each for each in scenario.partitions if each.topic == TOPIC]
+            self.group = Group(cluster, TOPIC, partitions, self._report)
             self.group.start(scenario.members, scenario.member_kind)
+        if scenario.workers:
+            self.transactions = Transactions(cluster, scenario.workers, self.rng, self._report)
+            self.transactions.start()
         self.watch.start()
         for load in self.loads:
             load.start()
@@ -216,6 +224,8 @@ class _Run:
                 faults += [f"the group is {self.group.state}", *self.group.behind()]
             faults += self.group.faults(self._promised())
             await self.group.stop()
+        if self.transactions is not None:
+            await self._finish_transactions(self.transactions)
         await self._quiet()
         if self.keyed is not None:
             await self._let_tombstones_go(self.keyed)
@@ -225,6 +235,14 @@ class _Run:
             f"not sent: {each[0]}" for acknowledged in told for name, each in acknowledged.failed.items()
             if acknowledged.kind.promise is not Promise.NEVER and not cluster.history.had_unclean_election(name)
         ]  # fmt: skip
+
+    async def _finish_transactions(self, transactions: Transactions) -> None:
+        try:
+            await self.cluster.until(transactions.is_settled, HEAL_DEADLINE_S, "all input is processed")
+        except AssertionError:
+            self.verdict.faults += transactions.behind()
+        self.verdict.faults += transactions.faults()
+        await transactions.stop()
 
     async def _quiet(self) -> None:
         await self.cluster.until(
@@ -268,6 +286,9 @@ class _Run:
         if self.group is not None:
             verdict.commits = self.group.commits
             await self.group.stop()
+        if self.transactions is not None:
+            verdict.transactions = self.transactions.account.committed
+            await self.transactions.stop()
         await self.watch.stop()
         for reader in self.readers:
             await reader.stop()

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.testing.simulation import group, operations, workload
+from kafka_py.testing.simulation import group, operations, transactions, workload
 from kafka_py.testing.simulation.cluster import LOG_DIR
 from kafka_py.testing.simulation.operations import USUAL_PACES_S
 
@@ -37,6 +37,8 @@ TWO_DIRS = {"compaction": 0.6}
 """The part of a centre's seeds in which brokers have two log directories; 0.3 for the others."""
 UNCLEAN = {"troubles": 0.3, "compaction": 0.5}
 """The part of a centre's seeds in which elections may be unclean; 0 for the others."""
+TRANSACTIONS = 1 / 3
+"""The part of all seeds in which workers read, write and commit in transactions."""
 COMPRESSION = ("none", "none", "none", "gzip", "snappy", "lz4", "zstd")
 SECOND_DIR = f"{LOG_DIR}-2"
 FETCH_FROM_FOLLOWER = {"replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector"}
@@ -64,6 +66,7 @@ class Scenario:
     topics: by name the replicas of each partition. configs: of topics. operations: how many, and of which kinds.
     members: of the group; 0 for no group. keyed: topics that get keys and values, the others get numbered records.
     rack: of a second reader, which so reads from a follower; empty for none. deleting: records go at the start of logs.
+    workers: that read, write and commit in transactions; 0 for none.
     """
 
     name: str
@@ -81,13 +84,14 @@ class Scenario:
     keyed: tuple[str, ...] = ()
     rack: str = ""
     deleting: bool = False
+    workers: int = 0
     changes: Mapping[str, str] = field(default_factory=dict)
     """Settings of all brokers that stand in ZooKeeper."""
 
     @property
     def partitions(self) -> list[TopicPartition]:
         """Those that are written and read: not the ones of topics that come and go, or are compacted."""
-        special = {*operations.PASSING, *self.keyed}
+        special = {*operations.PASSING, *self.keyed, transactions.OUTPUT, transactions.AUDIT}
         return [
             TopicPartition(topic, number) for topic, rows in self.topics.items() if topic not in special
             for number in rows
@@ -101,6 +105,7 @@ class Scenario:
         traits += ["two directories"] if "log.dirs" in self.settings else []
         traits += [f"a reader in {self.rack}"] if self.rack else []
         traits += [self.member_kind.name] if self.members else []
+        traits += ["transactions"] if self.workers else []
         return ", ".join(traits)
 
 
@@ -131,7 +136,8 @@ def scenario_of(seed: int, brokers: int, partitions: int) -> Scenario:
         scenario = replace(_with(scenario, FETCH_FROM_FOLLOWER), rack=rack)
     if centre in UNCLEAN and drawn.random() < UNCLEAN[centre]:
         scenario = _with(scenario, {}, {TOPIC: {"unclean.leader.election.enable": "true"}})
-    return _CENTRE.get(centre, _plain)(scenario, drawn)
+    scenario = _CENTRE.get(centre, _plain)(scenario, drawn)
+    return _transactions(scenario) if random.Random(f"transactions {seed}").random() < TRANSACTIONS else scenario
 
 
 def _with(
@@ -187,6 +193,15 @@ def _retention(scenario: Scenario, drawn: random.Random) -> Scenario:
     if not by_hand:
         return replace(scenario, deleting=True)
     return replace(scenario, deleting=True, operations=6, operation_kinds=("delete records",))
+
+
+def _transactions(scenario: Scenario) -> Scenario:
+    """Topics of their own, of three replicas, whose elections are clean."""
+    workers = 2
+    names = (transactions.INPUT, transactions.OUTPUT, transactions.AUDIT)
+    topics = {**scenario.topics, **{name: _in_turn(scenario.brokers, workers, 3) for name in names}}
+    configs = {name: {"min.insync.replicas": "2"} for name in names}
+    return replace(_with(scenario, transactions.SETTINGS, configs), topics=topics, workers=workers)
 
 
 _CENTRE = {"operations": _operations, "group": _group, "compaction": _compaction, "retention": _retention}
