@@ -40,7 +40,9 @@ async def commit_in_transaction(
         partition_index=0, committed_offset=offset, committed_metadata="of a transaction"
     )
     topics = [TxnOffsetCommitRequestTopic(name="t", partitions=[partition])]
-    values = {"transactional_id": "tx", "group_id": GROUP, "producer_id": 7, "member_id": "", "topics": topics}
+    values: dict[str, Any] = {
+        "transactional_id": "tx", "group_id": GROUP, "producer_id": 7, "member_id": "", "topics": topics,
+    }  # fmt: skip
     response = await broker.ask(TxnOffsetCommitRequest(producer_epoch=epoch, **(values | fields)), version)
     return ErrorCode(response.topics[0].partitions[0].error_code)
 

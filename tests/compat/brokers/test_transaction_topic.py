@@ -51,7 +51,7 @@ class Transactions:
         self._patiently(lambda: self._ask(FindCoordinatorRequest(key=transactional_id, key_type=1), 3).error_code)
 
     def init(self, transactional_id: str, version: int = 4, *, waits: bool = True, **fields: Any) -> Producer:
-        values = {"transactional_id": transactional_id, "transaction_timeout_ms": 60_000} | fields
+        values: dict[str, Any] = {"transactional_id": transactional_id, "transaction_timeout_ms": 60_000} | fields
         answers = []
 
         def ask() -> int:
@@ -138,8 +138,10 @@ def story(do: Transactions, name: str) -> list[object]:
         tell(do.end(name, nobody, commit=True, version=version))
         tell(do.add(name, nobody, "written-0", version=version))
         tell(do.offsets(name, nobody, version=version))
-    for fields in ({"transaction_timeout_ms": 0}, {"transaction_timeout_ms": 900_001}, {"producer_id": 5},
-                   {"producer_epoch": 5}):  # fmt: skip
+    wrong: list[dict[str, Any]] = [
+        {"transaction_timeout_ms": 0}, {"transaction_timeout_ms": 900_001}, {"producer_id": 5}, {"producer_epoch": 5},
+    ]  # fmt: skip
+    for fields in wrong:
         tell(do.init(name, **fields))
     tell(do.init(""))
     tell(do.add("", nobody, "written-0"))
@@ -166,7 +168,7 @@ def story(do: Transactions, name: str) -> list[object]:
         tell(do.end(name, second, commit=not commit))
     tell(do.add(name, second, "written-0"))
     tell(do.end(name, second, commit=True))
-    named = {"producer_id": second.producer_id, "producer_epoch": second.epoch}
+    named: dict[str, Any] = {"producer_id": second.producer_id, "producer_epoch": second.epoch}
     third = do.init(name, **named)
     tell(third)
     tell(do.init(name, **named))  # the same again

@@ -210,10 +210,12 @@ def test_the_java_producer(cluster: KafkaCluster, topic: str, apache_kafka: apac
     def record(value: bytes) -> java_clients.ToSend:
         return java_clients.ToSend(topic, value=value)
 
-    script = ["begin", record(b"a"), record(b"b"), "commit", "begin", record(b"c"), "flush", "abort"]
+    script: list[java_clients.ToSend | str] = [
+        "begin", record(b"a"), record(b"b"), "commit", "begin", record(b"c"), "flush", "abort",
+    ]  # fmt: skip
     java_clients.produce(apache_kafka, cluster.bootstrap_servers, script, transactional_id="java")
     assert read(cluster, topic) == ["a", "b"]
     assert read(cluster, topic, "read_uncommitted") == ["a", "b", "c"]
-    again = ["begin", record(b"d"), "commit"]
+    again: list[java_clients.ToSend | str] = ["begin", record(b"d"), "commit"]
     java_clients.produce(apache_kafka, cluster.bootstrap_servers, again, transactional_id="java")
     assert read(cluster, topic) == ["a", "b", "d"]

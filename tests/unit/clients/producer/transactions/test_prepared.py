@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -33,7 +33,7 @@ class World:
         return [request for _, request in self.cluster.requests if isinstance(request, EndTxnRequest)]
 
 
-def with_world(test: Callable[[World], Awaitable[None]]) -> None:
+def with_world(test: Callable[[World], Coroutine[Any, Any, None]]) -> None:
     run_virtual(test(World()))
 
 
