@@ -22,11 +22,12 @@ from confluent_kafka import Producer
 
 from benchmarks import load, servers
 from benchmarks.offsets import DEADLINE_S, Probe
+from kafka_py.base.errors import ErrorCode
 from kafka_py.testing.broker import BrokerProcess
 from kafka_py.testing.cluster import KafkaCluster
 from kafka_py.testing.peers.wire_client import WireClient
 from kafka_py.wire.frames import encode_request
-from kafka_py.wire.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
+from kafka_py.wire.messages.end_txn import EndTxnRequest
 from kafka_py.wire.messages.find_coordinator import FindCoordinatorRequest
 from kafka_py.wire.messages.init_producer_id import InitProducerIdRequest
 
@@ -34,7 +35,6 @@ TOPIC = "bench-transactions"
 VALUE = b"x" * 100
 CONNECTIONS, DEPTH = 4, 8
 PROBED_IDS = 500
-LOADING = 14
 SETTINGS = {
     "transaction.state.log.replication.factor": "1", "transaction.state.log.min.isr": "1",
     "offsets.topic.replication.factor": "1", "log.cleaner.enable": "false",
@@ -150,10 +150,8 @@ def load_time(broker: BrokerProcess, ids: int) -> tuple[float, Probe]:
     probe.start()
     with WireClient(broker.bootstrap) as client:
         for number in range(0, ids, max(ids // PROBED_IDS, 1)):
-            request = AddPartitionsToTxnRequest(
-                transactional_id=_name(number), producer_id=-5, producer_epoch=0, topics=[]
-            )
-            while client.ask(request, 1).error_code == LOADING:
+            request = EndTxnRequest(transactional_id=_name(number), producer_id=-5, producer_epoch=0, committed=True)
+            while client.ask(request, 3).error_code != ErrorCode.INVALID_PRODUCER_ID_MAPPING:  # it is not its producer
                 if time.monotonic() > began + DEADLINE_S:
                     raise TimeoutError(f"{_name(number)} is not there")
                 time.sleep(0.02)
