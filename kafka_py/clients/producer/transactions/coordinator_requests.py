@@ -171,6 +171,16 @@ def needs_members(commit: OffsetsCommit | None) -> bool:
     return group.generation_id >= 0 or group.member_id != UNKNOWN_MEMBER or group.group_instance_id is not None
 
 
+def explanation(request: CoordinatorRequest, code: ErrorCode) -> str:
+    """What an error in a response means here, with the setting that causes it."""
+    if request.kind is RequestKind.INIT_PRODUCER_ID and code is ErrorCode.INVALID_TRANSACTION_TIMEOUT:
+        asked = f"transaction.timeout.ms, {request.message.transaction_timeout_ms} ms,"
+        return f"{asked} is not above 0 or exceeds the broker's transaction.max.timeout.ms"
+    if code is ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+        return f"the principal may not write under transactional.id {request.message.transactional_id!r}"
+    return code.meaning
+
+
 def errors_in(request: CoordinatorRequest, response: Any) -> list[tuple[TopicPartition | None, ErrorCode]]:
     """The error codes in a response, NONE too, each with its partition where it has one."""
     if request.kind is RequestKind.ADD_PARTITIONS:

@@ -28,6 +28,7 @@ from kafka_py.clients.producer.transactions.coordinator_requests import (
     commit_offsets,
     end,
     errors_in,
+    explanation,
     init_producer_id,
 )
 from kafka_py.clients.producer.transactions.states import (
@@ -265,8 +266,7 @@ class ProducerTransactions:
 
     def take_response(self, request: CoordinatorRequest, response: Any) -> Reaction:
         """Handles the response of a coordinator."""
-        kind = request.kind
-        codes = errors_in(request, response)
+        kind, codes = request.kind, errors_in(request, response)
         if request.commit is not None and kind is RequestKind.COMMIT_OFFSETS:
             for partition, code in codes:
                 if partition is not None and code is ErrorCode.NONE:
@@ -278,9 +278,9 @@ class ProducerTransactions:
             return DONE
         how = strongest(treatment(kind, code) for _, code in failed)
         known = [code for _, code in failed if treatment(kind, code) is how]
-        code = next((each for each in known if each is not ErrorCode.OPERATION_NOT_ATTEMPTED), known[0])
+        code = min(known, key=lambda each: each is ErrorCode.OPERATION_NOT_ATTEMPTED)
         named = ", ".join(f"{partition} {code.name}" for partition, code in failed if partition is not None)
-        return self._take_error(request, KafkaError(code, f"{kind.value}: {named or code.meaning}"), how)
+        return self._take_error(request, KafkaError(code, f"{kind.value}: {named or explanation(request, code)}"), how)
 
     def take_failure(self, request: CoordinatorRequest, error: KafkaError, *, finding: bool = False) -> Reaction:
         """Handles a failure to get a response. finding: the coordinator was not found."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.consumer.assignors.assignor import GroupMetadata
 from kafka_py.clients.offsets import OffsetAndMetadata
@@ -12,6 +13,7 @@ from kafka_py.clients.producer.transactions.coordinator_requests import (
     add_partitions,
     commit_offsets,
     end,
+    explanation,
     init_producer_id,
     needs_members,
 )
@@ -57,6 +59,14 @@ def test_a_group_by_its_id_alone_needs_no_members() -> None:
     assert not needs_members(None)
     for group in (GroupMetadata("g", 0), GroupMetadata("g", -1, "m"), GroupMetadata("g", -1, "", "i")):
         assert needs_members(OffsetsCommit("send", group=group))
+
+
+def test_errors_name_the_setting_that_causes_them() -> None:
+    first = init_producer_id("x", 1_000_000, identity())
+    assert "transaction.timeout.ms, 1000000 ms," in explanation(first, ErrorCode.INVALID_TRANSACTION_TIMEOUT)
+    assert "transactional.id 'x'" in explanation(first, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    for code in ErrorCode:
+        assert explanation(end("x", identity(), committed=True), code)
 
 
 def test_the_end_says_which() -> None:
