@@ -155,6 +155,14 @@ class ErrorCode(IntEnum):
     INCONSISTENT_CLUSTER_ID = 104, FAIL, "cluster id differs from the server cluster id"
 
 
+_CODES = {int(code): code for code in ErrorCode}
+
+
+def error_code_of(number: int) -> ErrorCode:
+    """The code with this number; UNKNOWN_SERVER_ERROR for a number of a later release."""
+    return _CODES.get(number, ErrorCode.UNKNOWN_SERVER_ERROR)
+
+
 class KafkaError(Exception):
     """A failure that has a place in the protocol.
 

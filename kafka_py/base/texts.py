@@ -1,9 +1,17 @@
-"""Containers as log lines show them: their elements, without Python's brackets, quotes and type names."""
+"""Forms of text that several packages share: containers in log lines, and listeners as NAME://host:port.
+
+Containers are shown as their elements, without Python's brackets, quotes and type names.
+Source: docs/reference/configs.tsv (listeners); docs/reference/zookeeper.md, section 6.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+ENDPOINT = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)")
+"""A listener's name, host and port, in settings and in registrations; an IPv6 address may be in brackets."""
 
 
 def listed(items: Iterable[object]) -> str:

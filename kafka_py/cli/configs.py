@@ -320,15 +320,30 @@ def main(arguments: Sequence[str]) -> int:
         log_warnings()
         if quota_parts is not None:
             from kafka_py.cli.config_admin import configs_quotas
+            from kafka_py.cli.config_admin.configs_zookeeper import run_on_zookeeper
 
             owner = configs_quotas.quota_entity_of(quota_parts, alter=options.alter)
-            configs_quotas.run_on_zookeeper(options.zookeeper, owner, changes)
+            run_on_zookeeper(
+                options.zookeeper,
+                lambda store: (
+                    configs_quotas.describe(store, owner)
+                    if changes is None
+                    else configs_quotas.alter(store, owner, changes)
+                ),
+            )
             return 0
         entity = entity_of(options)
         if options.zookeeper is not None:
-            from kafka_py.cli.config_admin.configs_zookeeper import run_on_zookeeper
+            from kafka_py.cli.config_admin import configs_zookeeper
 
-            run_on_zookeeper(options.zookeeper, entity, changes)
+            configs_zookeeper.run_on_zookeeper(
+                options.zookeeper,
+                lambda store: (
+                    configs_zookeeper.describe(store, entity)
+                    if changes is None
+                    else configs_zookeeper.alter(store, entity, changes)
+                ),
+            )
             return 0
         from kafka_py.clients.admin.client import AdminClient
 

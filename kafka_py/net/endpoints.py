@@ -7,14 +7,13 @@ setting it is about. Source: docs/reference/configs.tsv; docs/reference/zookeepe
 from __future__ import annotations
 
 import enum
-import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from kafka_py.base.errors import ConfigError
+from kafka_py.base.texts import ENDPOINT
 from kafka_py.net.configs import NetOptions
 
-_ENDPOINT = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)")
 _ANY_ADDRESS = "0.0.0.0"
 
 
@@ -79,7 +78,7 @@ def parse_endpoints(setting: str, text: str, protocols: Mapping[str, SecurityPro
 
 
 def _parse_endpoint(setting: str, text: str, protocols: Mapping[str, SecurityProtocol]) -> Endpoint:
-    found = _ENDPOINT.fullmatch(text)
+    found = ENDPOINT.fullmatch(text)
     if found is None:
         raise ConfigError(f"{setting}: unable to parse {text!r}; expected NAME://host:port")
     name, host, port = found[1].strip().upper(), found[2], int(found[3])

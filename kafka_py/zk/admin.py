@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.options import MAX_LONG
 from kafka_py.zk.access import Found, ZkAccess
 from kafka_py.zk.schema import MalformedZNode, NumberText
 from kafka_py.zk.session import BadVersion, DeleteOp, NoNode, SetOp, Watch
@@ -27,7 +28,6 @@ log = logging.getLogger(__name__)
 PRODUCER_ID_BLOCK_SIZE = 1000
 FEATURES_DISABLED = 0
 FEATURES_ENABLED = 1
-_MAX_LONG = (1 << 63) - 1
 
 
 class ProducerIdBlock(NamedTuple):
@@ -176,6 +176,6 @@ def _reassignment(wanted: Mapping[TopicPartition, Sequence[int]]) -> bytes:
 def _next_block(previous: ProducerIdBlockZNode | None) -> ProducerIdBlock:
     if previous is None:
         return ProducerIdBlock(0, PRODUCER_ID_BLOCK_SIZE - 1)
-    if previous.block_end > _MAX_LONG - PRODUCER_ID_BLOCK_SIZE:
+    if previous.block_end > MAX_LONG - PRODUCER_ID_BLOCK_SIZE:
         raise OverflowError(f"all producer ids are used up: the last block ends at {previous.block_end}")
     return ProducerIdBlock(previous.block_end + 1, previous.block_end + PRODUCER_ID_BLOCK_SIZE)

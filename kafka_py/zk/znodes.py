@@ -8,19 +8,17 @@ Source: docs/reference/zookeeper.md, sections 1, 2 and 5 to 13.
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, NamedTuple, Self
 
+from kafka_py.base.texts import ENDPOINT
 from kafka_py.zk import config_znodes
 from kafka_py.zk.config_znodes import ConfigChangesZNode, ConfigTypeZNode
 from kafka_py.zk.schema import MalformedZNode, NumberText, ZNode, load_json, znode
 
 SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-
-_ENDPOINT = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)")
 
 
 # --- brokers and cluster ----------------------------------------------------------------------------------------------
@@ -128,7 +126,7 @@ class BrokerIdZNode(ZNode):
         """The endpoints with their security protocols; listener names in upper case, each once."""
         found: dict[str, BrokerEndpoint] = {}
         for text in self.endpoints:
-            match = _ENDPOINT.match(text)
+            match = ENDPOINT.match(text)
             if match is None:
                 raise MalformedZNode(f"endpoint {text!r} is not LISTENER://host:port")
             listener = match[1].upper()

@@ -14,7 +14,8 @@ from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
 from kafka_py.coordinator.transactions.requests import TransactionReply
 
-_FIRST_PROTOCOL = "0.11.0-IV0"
+FIRST_PROTOCOL = "0.11.0-IV0"
+"""The inter-broker protocol from which on there are transactions (KIP-98)."""
 
 
 def check_transactional_id(node: Node, context: RequestContext, transactional_id: str) -> None:
@@ -27,8 +28,8 @@ def check_transactional_id(node: Node, context: RequestContext, transactional_id
 
 def check_protocol(node: Node) -> None:
     """Raises KafkaError(UNSUPPORTED_VERSION) under an inter-broker protocol without transactions."""
-    if not node.config.inter_broker_version().at_least(_FIRST_PROTOCOL):
-        needed = f"transactions need inter.broker.protocol.version {_FIRST_PROTOCOL} or later"
+    if not node.config.inter_broker_version().at_least(FIRST_PROTOCOL):
+        needed = f"transactions need inter.broker.protocol.version {FIRST_PROTOCOL} or later"
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, needed)
 
 

@@ -12,8 +12,6 @@ from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.cli.common.command import CommandFailed, Refused
-from kafka_py.cli.common.zookeeper_connection import on_zookeeper
-from kafka_py.cli.config_admin.configs_zookeeper import WARNING
 from kafka_py.cli.config_admin.entities import Changes, Entity, in_hash_order
 from kafka_py.cli.config_admin.scram_credentials import DIGESTS, credential_of
 from kafka_py.zk.config_znodes import DEFAULT_ENTITY, entity_path
@@ -80,16 +78,6 @@ def _resolves(host: str) -> bool:
     except OSError:
         return False
     return True
-
-
-def run_on_zookeeper(connect: str, entity: QuotaEntity, changes: Changes | None) -> None:
-    """Describes the entity, or changes it. Raises Refused, KafkaError; ConfigError for a malformed connect string."""
-
-    async def work(store: ZkStore) -> None:
-        print(WARNING, flush=True)
-        await (describe(store, entity) if changes is None else alter(store, entity, changes))
-
-    on_zookeeper(connect, work, Refused)
 
 
 # ---- describe

@@ -6,7 +6,7 @@ but for the rates of replication. Source: docs/reference/tools.md, section 3; do
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.broker.settings.config_edits import check_settings
@@ -31,14 +31,17 @@ WHILE_RUNNING = frozenset(
 )
 
 
-def run_on_zookeeper(connect: str, entity: Entity, changes: Changes | None) -> None:
-    """Describes the entity, or changes it. Raises Refused, KafkaError; ConfigError for a malformed connect string."""
+def run_on_zookeeper(connect: str, work: Callable[[ZkStore], Awaitable[None]]) -> None:
+    """Warns, then describes or changes an entity, which is the work.
 
-    async def work(store: ZkStore) -> None:
+    Raises Refused, ConfigError for a malformed connect string, and what the work raises.
+    """
+
+    async def warned(store: ZkStore) -> None:
         print(WARNING, flush=True)
-        await (describe(store, entity) if changes is None else alter(store, entity, changes))
+        await work(store)
 
-    on_zookeeper(connect, work, Refused)
+    on_zookeeper(connect, warned, Refused)
 
 
 async def describe(store: ZkStore, entity: Entity) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kafka_py.base.errors import ErrorCode
+from kafka_py.base.errors import ErrorCode, error_code_of
 from kafka_py.base.ids import TopicPartition
 from kafka_py.coordinator.transactions.marker_queues import Share
 from kafka_py.wire.messages.write_txn_markers import (
@@ -16,8 +16,6 @@ from kafka_py.wire.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-
-_CODES = {int(code): code for code in ErrorCode}
 
 
 def request_of(shares: Iterable[Share]) -> WriteTxnMarkersRequest:
@@ -46,6 +44,6 @@ def errors_of(response: WriteTxnMarkersResponse) -> dict[int, dict[TopicPartitio
         of_producer = errors.setdefault(result.producer_id, {})
         for topic in result.topics:
             for row in topic.partitions:
-                code = _CODES.get(row.error_code, ErrorCode.UNKNOWN_SERVER_ERROR)
+                code = error_code_of(row.error_code)
                 of_producer[TopicPartition(topic.name, row.partition_index)] = code
     return errors

@@ -43,7 +43,9 @@ LOCK = ".lock"
 
 _DELETE = "-delete"
 _FUTURE = "-future"
-_LONGEST_NAME = 255
+
+LONGEST_NAME = 255
+"""Bytes that a file system permits in a name."""
 
 
 def segment_file(base_offset: int, suffix: str) -> str:
@@ -95,14 +97,14 @@ def can_have_directory(tp: TopicPartition) -> bool:
         and tp.topic not in (".", "..")
         and "/" not in name
         and name.isprintable()
-        and len(name.encode(errors="replace")) <= _LONGEST_NAME
+        and len(name.encode(errors="replace")) <= LONGEST_NAME
     )
 
 
 def delete_directory(tp: TopicPartition, unique: uuid.UUID) -> str:
     """The name of a directory that is to be removed; the topic is truncated so that the name is not too long."""
     tail = f"-{tp.partition}.{unique.hex}{_DELETE}"
-    return tp.topic[: _LONGEST_NAME - len(tail)] + tail
+    return tp.topic[: LONGEST_NAME - len(tail)] + tail
 
 
 def future_directory(tp: TopicPartition, unique: uuid.UUID) -> str:

@@ -40,8 +40,8 @@ from kafka_py.records.batch import (
 )
 from kafka_py.records.compression import Codec
 from kafka_py.records.crc32c import crc32c
+from kafka_py.records.survey import SMALLEST_RECORD
 
-_SMALLEST_RECORD = 7
 _LAST_CODEC = max(Codec)
 _SELDOM = CODEC_MASK | CONTROL_FLAG | TRANSACTIONAL_FLAG
 
@@ -84,7 +84,7 @@ def prepare_leader_append(
     attributes = header[5]
     if from_client:
         count = header[12]
-        fits = count * _SMALLEST_RECORD <= size - HEADER_SIZE
+        fits = count * SMALLEST_RECORD <= size - HEADER_SIZE
         if attributes & _SELDOM or not 0 < count == header[6] + 1 or header[9] >= 0 > header[11] or not fits:
             _check_client_header(header, size)
         wants_verification = (
@@ -195,7 +195,7 @@ def _whole_batch(records: memoryview, position: int, end: int) -> BatchHeader | 
 def _check_cut_short(records: memoryview, corrupt: CorruptBatch) -> None:
     """Raises `corrupt` unless the header is only truncated and so belongs to a partial batch."""
     size = int.from_bytes(records[8:12], "big", signed=True)
-    if size < _SMALLEST_RECORD or size + LOG_OVERHEAD <= len(records):
+    if size < SMALLEST_RECORD or size + LOG_OVERHEAD <= len(records):
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(corrupt)) from corrupt
 
 
@@ -219,7 +219,7 @@ def _check_client_header(header: BatchHeader, size: int) -> None:
             BatchFault.OFFSETS,
         )
     codec = header.attributes & CODEC_MASK
-    if codec == 0 and size - HEADER_SIZE < count * _SMALLEST_RECORD:
+    if codec == 0 and size - HEADER_SIZE < count * SMALLEST_RECORD:
         raise _invalid(f"{count} records do not fit into {size} bytes")
     if codec > _LAST_CODEC:
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"compression id {codec} does not exist")

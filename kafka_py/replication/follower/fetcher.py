@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import cast
 
 from kafka_py.base.clock import Clock
-from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.errors import ErrorCode, KafkaError, error_code_of
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.supervision import Supervisor
 from kafka_py.base.turns import Turn
@@ -25,7 +25,7 @@ from kafka_py.replication.follower.fetcher_metrics import FetcherMetrics
 from kafka_py.replication.follower.followed_partitions import FollowedPartitions
 from kafka_py.replication.follower.following import Following, pieces
 from kafka_py.replication.follower.leader_comparison import LeaderComparison
-from kafka_py.replication.follower.leader_link import Leader, LinkFailed, error_of
+from kafka_py.replication.follower.leader_link import Leader, LinkFailed
 from kafka_py.replication.follower.partition_states import ACTIVITY, OnFailed, PartitionStates
 from kafka_py.replication.follower.states import DELAYED, FETCHING, HELD_BACK, SYNCING
 from kafka_py.replication.state.configs import ReplicationOptions
@@ -204,7 +204,7 @@ class ReplicaFetcher:
         elif response.error_code not in (
             ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ErrorCode.INVALID_FETCH_SESSION_EPOCH,
         ):  # fmt: skip
-            raise LinkFailed(f"the fetch failed with {error_of(response.error_code).name}")
+            raise LinkFailed(f"the fetch failed with {error_code_of(response.error_code).name}")
 
     async def _take(self, response: FetchResponse) -> None:
         sent = self._session.sent
@@ -234,7 +234,7 @@ class ReplicaFetcher:
             else:
                 await self._append(one, answer, turn)
         else:
-            self._states.handle_fetch_error(one, error_of(code))
+            self._states.handle_fetch_error(one, error_code_of(code))
 
     async def _append(self, one: PartitionFetchState, answer: FetchablePartitionResponse, turn: Turn) -> None:
         """Appends fetched records, with one write except for very many small batches."""

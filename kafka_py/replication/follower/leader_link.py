@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from kafka_py.base.clock import Clock
-from kafka_py.base.errors import ErrorCode
+from kafka_py.base.errors import ErrorCode, error_code_of
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.state.epochs import EpochEnd
 from kafka_py.net.client import BrokerConnection
@@ -120,7 +120,7 @@ class LeaderLink:
         response = await self._ask(request, self._versions.offset_for_leader_epoch)
         return {
             TopicPartition(topic.topic, one.partition): EpochReply(
-                error_of(one.error_code), EpochEnd(one.leader_epoch, one.end_offset)
+                error_code_of(one.error_code), EpochEnd(one.leader_epoch, one.end_offset)
             )
             for topic in response.topics
             for one in topic.partitions
@@ -140,7 +140,7 @@ class LeaderLink:
         response = await self._ask(request, self._versions.list_offsets)
         return {
             TopicPartition(topic.name, one.partition_index): OffsetReply(
-                error_of(one.error_code), one.old_style_offsets[0] if one.old_style_offsets else one.offset
+                error_code_of(one.error_code), one.old_style_offsets[0] if one.old_style_offsets else one.offset
             )
             for topic in response.topics
             for one in topic.partitions
@@ -185,11 +185,3 @@ def _receive_buffer_bytes(options: ReplicationOptions) -> int:
     given = options.replica_socket_receive_buffer_bytes
     row = ReplicationOptions.ROWS["replica.socket.receive.buffer.bytes"]
     return OS_DEFAULT if given == row.default else given
-
-
-_CODES = {int(code): code for code in ErrorCode}
-
-
-def error_of(code: int) -> ErrorCode:
-    """The error of a code; UNKNOWN_SERVER_ERROR for an unknown code."""
-    return _CODES.get(code, ErrorCode.UNKNOWN_SERVER_ERROR)

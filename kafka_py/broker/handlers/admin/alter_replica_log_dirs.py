@@ -13,7 +13,7 @@ from kafka_py.base.turns import Turn
 from kafka_py.broker.requests.authorization import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
-from kafka_py.log.disk.filenames import future_directory
+from kafka_py.log.disk.filenames import LONGEST_NAME, future_directory
 from kafka_py.wire.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirPartitionResult,
     AlterReplicaLogDirsRequest,
@@ -22,8 +22,6 @@ from kafka_py.wire.messages.alter_replica_log_dirs import (
 )
 
 log = logging.getLogger(__name__)
-
-_LONGEST_NAME = 255
 
 
 async def handle(
@@ -66,7 +64,7 @@ def _move(node: Node, topic_partition: TopicPartition, directory: str) -> ErrorC
 
 def _check(node: Node, topic_partition: TopicPartition, directory: str) -> None:
     """Raises KafkaError(INVALID_TOPIC_EXCEPTION, LOG_DIR_NOT_FOUND, KAFKA_STORAGE_ERROR)."""
-    if len(future_directory(topic_partition, ZERO_UUID)) > _LONGEST_NAME:
+    if len(future_directory(topic_partition, ZERO_UUID)) > LONGEST_NAME:
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic_partition} cannot have a directory")
     if not node.log_dirs.is_live(directory):
         raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"the log directory {directory} is offline")

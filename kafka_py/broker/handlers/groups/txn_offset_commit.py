@@ -11,6 +11,7 @@ from kafka_py.broker.requests.authorization import Operation, ResourceType
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.offset_commits import CommitAnswer, OffsetCommits
 from kafka_py.broker.requests.request_context import RequestContext
+from kafka_py.broker.requests.transactions import FIRST_PROTOCOL
 from kafka_py.coordinator.groups.offsets import CommittingProducer
 from kafka_py.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
@@ -25,7 +26,7 @@ _ANSWER = CommitAnswer(TxnOffsetCommitResponse, TxnOffsetCommitResponseTopic, Tx
 
 def handle(node: Node, context: RequestContext, request: TxnOffsetCommitRequest) -> object:
     """Stores what may be stored, and answers for each partition when that is safe. Raises KafkaError for the whole."""
-    if not node.config.inter_broker_version().at_least("0.11.0-IV0"):
+    if not node.config.inter_broker_version().at_least(FIRST_PROTOCOL):
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "transactions need inter.broker.protocol.version 0.11.0")
     authorizer, transactional_id = node.authorizer, request.transactional_id
     if not authorizer.allows(context, Operation.WRITE, ResourceType.TRANSACTIONAL_ID, transactional_id):

@@ -16,7 +16,7 @@ from kafka_py.broker.requests.large_produce import in_pieces
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
 from kafka_py.log.validation.header_trust import HeaderTrust
-from kafka_py.records.batch import MAGIC, TRANSACTIONAL_FLAG
+from kafka_py.records.batch import CODEC_MASK, MAGIC, TRANSACTIONAL_FLAG
 from kafka_py.replication.leader.delayed import AppendResult
 from kafka_py.wire.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -34,7 +34,6 @@ _FIXED = Struct(">8xi4xb4xh")  # batch length, magic, attributes
 _FIXED_OF = _FIXED.unpack_from
 _OVERHEAD = 12  # base offset and batch length
 _LEAST_LENGTH = 14  # of any format, after the overhead
-_CODEC_MASK = 0x07
 _ZSTD = 4
 _FIRST_WITH_FORMAT_ERROR = 2
 _FIRST_WITH_FORMAT_2 = 3
@@ -70,7 +69,7 @@ def handle(node: Node, context: RequestContext, request: ProduceRequest) -> obje
                 if type(records) is memoryview and len(records) >= _FIXED.size and version >= _FIRST_WITH_FORMAT_2:
                     length, magic, attributes = _FIXED_OF(records)
                     is_whole = magic == MAGIC and length == len(records) - _OVERHEAD
-                    if is_whole and (attributes & _CODEC_MASK != _ZSTD or version >= _FIRST_WITH_ZSTD):
+                    if is_whole and (attributes & CODEC_MASK != _ZSTD or version >= _FIRST_WITH_ZSTD):
                         transactional |= attributes & TRANSACTIONAL_FLAG
                         accepted.append((topic_partition, records))
                         continue
@@ -163,7 +162,7 @@ def _fault(records: memoryview | object | None, version: int) -> tuple[ErrorCode
         return ErrorCode.INVALID_RECORD, f"Produce requests with version {version} must hold exactly one record batch"
     if magic != 2:
         return ErrorCode.INVALID_RECORD, f"Produce requests with version {version} must use record format 2"
-    if attributes & _CODEC_MASK == _ZSTD and version < _FIRST_WITH_ZSTD:
+    if attributes & CODEC_MASK == _ZSTD and version < _FIRST_WITH_ZSTD:
         return (
             ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
             f"Produce requests with version {version} cannot use zstd compression",

@@ -15,6 +15,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.base.turns import Turn
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
+from kafka_py.broker.requests.transactions import FIRST_PROTOCOL
 from kafka_py.coordinator.groups.metadata_store import TOPIC as OFFSETS_TOPIC
 from kafka_py.coordinator.groups.offsets import TxnEnd
 from kafka_py.log.model.answers import Origin
@@ -33,8 +34,6 @@ from kafka_py.wire.messages.write_txn_markers import (
 AT_ONCE = 32
 """Markers that are appended in one go; each takes some 60 microseconds."""
 
-_FIRST_PROTOCOL = "0.11.0-IV0"
-
 log = logging.getLogger(__name__)
 
 
@@ -43,8 +42,8 @@ def handle(node: Node, context: RequestContext, request: WriteTxnMarkersRequest)
 
     Raises KafkaError(UNSUPPORTED_VERSION) under an inter-broker protocol without transactions.
     """
-    if not node.config.inter_broker_version().at_least(_FIRST_PROTOCOL):
-        needed = f"WriteTxnMarkers needs inter.broker.protocol.version {_FIRST_PROTOCOL} or later"
+    if not node.config.inter_broker_version().at_least(FIRST_PROTOCOL):
+        needed = f"WriteTxnMarkers needs inter.broker.protocol.version {FIRST_PROTOCOL} or later"
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, needed)
     work = _MarkerAppends(node, context)
     pieces = [(marker, piece) for marker in request.markers for piece in _pieces(marker)]
