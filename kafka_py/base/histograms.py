@@ -95,10 +95,6 @@ class Histogram:
         least = sum(buckets.values()) * _NEGLIGIBLE
         self._buckets = {value: weight * _DECAY_PER_TICK for value, weight in buckets.items() if weight > least}
 
-    def percentile(self, share: float) -> float:
-        """The value that `share` (0 to 1) of the weight does not exceed; 0 when there are none."""
-        return self._percentiles((share,))[0]
-
     def read(self) -> dict[str, float]:
         """The attributes of a JMX histogram."""
         self._fold()

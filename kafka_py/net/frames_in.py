@@ -90,10 +90,6 @@ class MemoryPool:
         """Room that is left; the greatest long where there is no bound, as Apache Kafka's broker says it."""
         return max(self.limit_bytes - self.used_bytes, 0) if self.limit_bytes > 0 else (1 << 63) - 1
 
-    @property
-    def is_exhausted(self) -> bool:
-        return 0 < self.limit_bytes <= self.used_bytes
-
 
 class FrameReceiver:
     """The frames of one connection.

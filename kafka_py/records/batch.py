@@ -52,7 +52,6 @@ _INT32 = struct.Struct(">i")
 _OFFSET = struct.Struct(">q")
 _CRC = struct.Struct(">I")
 _ATTRIBUTES = struct.Struct(">h")
-_PRODUCER = struct.Struct(">qhi")
 
 _unpack_header = HEADER.unpack_from
 _new = tuple.__new__
@@ -281,20 +280,6 @@ def stamp_max_timestamp(
         attributes |= LOG_APPEND_TIME_FLAG
     _ATTRIBUTES.pack_into(buf, pos + CRC_START, attributes)
     _OFFSET.pack_into(buf, pos + 35, max_timestamp)
-    _stamp_crc(buf, pos, header)
-
-
-def stamp_producer(
-    buf: bytearray | memoryview, pos: int, producer_id: int, producer_epoch: int, base_sequence: int
-) -> None:
-    """Set the producer fields of the v2 batch at `pos`, checksum included.
-
-    For a producer that gives a batch its sequence only when it sends it, or again after an epoch bump (KIP-360).
-    """
-    header = read_header(buf, pos)
-    if header.magic != MAGIC:
-        _refuse_to_stamp(header.magic)
-    _PRODUCER.pack_into(buf, pos + 43, producer_id, producer_epoch, base_sequence)
     _stamp_crc(buf, pos, header)
 
 

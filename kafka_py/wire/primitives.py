@@ -76,11 +76,6 @@ def write_varint(out: bytearray, value: int) -> None:
     write_unsigned_varint(out, (value << 1) ^ (value >> 31))
 
 
-def varint_size(value: int) -> int:
-    """How many bytes write_varint takes for an int32."""
-    return _groups(((value << 1) ^ (value >> 31)) & 0xFFFFFFFF)
-
-
 def read_unsigned_varlong(buf: Buffer, pos: int) -> tuple[int, int]:
     """As read_unsigned_varint, at most ten bytes and 64 bits."""
     value = shift = 0
@@ -118,29 +113,9 @@ def write_varlong(out: bytearray, value: int) -> None:
     write_unsigned_varlong(out, (value << 1) ^ (value >> 63))
 
 
-def varlong_size(value: int) -> int:
-    """How many bytes write_varlong takes for an int64."""
-    return _groups(((value << 1) ^ (value >> 63)) & 0xFFFFFFFFFFFFFFFF)
-
-
-def _groups(unsigned: int) -> int:
-    return (unsigned.bit_length() + 6) // 7 or 1
-
-
 def uuid_of(raw: bytes) -> UUID:
     """The Uuid of its 16 wire bytes. All zero means "no id" and is common, so one object is shared."""
     return ZERO_UUID if raw == _ZERO_UUID_BYTES else UUID(bytes=raw)
-
-
-def read_uuid(buf: Buffer, pos: int) -> tuple[UUID, int]:
-    end = pos + 16
-    if end > len(buf):
-        raise MalformedMessage("uuid cut off")
-    return uuid_of(bytes(buf[pos:end])), end
-
-
-def write_uuid(out: bytearray, value: UUID) -> None:
-    out += value.bytes
 
 
 def read_string(buf: Buffer, pos: int) -> tuple[str | None, int]:

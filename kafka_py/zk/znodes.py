@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 from kafka_py.base.texts import ENDPOINT
 from kafka_py.zk import config_znodes
 from kafka_py.zk.config_znodes import ConfigChangesZNode, ConfigTypeZNode
-from kafka_py.zk.schema import MalformedZNode, NumberText, ZNode, load_json, znode
+from kafka_py.zk.schema import MalformedZNode, NumberText, ZNode, znode
 
 SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
@@ -341,15 +341,6 @@ TOP_LEVEL_PATHS = (
     *(ConfigTypeZNode.path(kind) for kind in ("topics", "clients", "users", "brokers", "ips")),
 )
 """The znodes that every broker creates at start-up, in this order, with null data."""
-
-
-def is_json(data: bytes | None) -> bool:
-    """Whether data is a JSON object; several readers ignore other data."""
-    try:
-        load_json(data, "")
-    except MalformedZNode:
-        return False
-    return True
 
 
 def _decimal(data: bytes | None, name: str) -> int:

@@ -136,27 +136,6 @@ def forbid_together(options: argparse.Namespace, name: str, *others: str) -> Non
                 raise UsageError(f'Option "[{name}]" can\'t be used with option "[{other}]"')
 
 
-def exactly_one(options: argparse.Namespace, *names: str) -> str:
-    """The one of these options that is given; none or several is wrong usage."""
-    given = [name for name in names if _given(options, name)]
-    if len(given) == 1:
-        return given[0]
-    listed = ", ".join(f"--{name}" for name in names)
-    raise UsageError(f"Command must include exactly one action: {listed}" if not given
-                     else f"Only one of {listed} may be given")  # fmt: skip
-
-
-def key_values(pairs: Sequence[str] | None, option: str) -> dict[str, str]:
-    """`key=value` arguments as a dictionary; an empty value is kept."""
-    result = {}
-    for pair in pairs or ():
-        key, equals, value = pair.partition("=")
-        if not equals or not key.strip():
-            raise UsageError(f"Invalid value {pair!r} for --{option}: it must have the form key=value")
-        result[key.strip()] = value.strip()
-    return result
-
-
 def log_warnings() -> None:
     """Warnings of the libraries go to standard error, one line each, as config/tools-log4j.properties has it."""
     logging.basicConfig(

@@ -237,7 +237,7 @@ async def test_requests_beyond_queued_max_request_bytes_wait_their_turn_and_smal
     streams = [await asyncio.open_connection("127.0.0.1", broker.port) for _ in range(6)]
     for _, writer in streams:
         writer.write(request[: LARGE // 2])
-    await broker.until(lambda: pool.is_exhausted)
+    await broker.until(lambda: pool.available_bytes == 0)
     await still_serves(broker)
     assert pool.used_bytes <= 2_000_000 + len(request)
     for _, writer in streams:
@@ -260,7 +260,7 @@ async def test_who_gives_up_a_half_sent_large_request_gives_its_room_back(broker
     streams = [await asyncio.open_connection("127.0.0.1", broker.port) for _ in range(4)]
     for _, writer in streams:
         writer.write(request[: LARGE // 2])
-    await broker.until(lambda: pool.is_exhausted)
+    await broker.until(lambda: pool.available_bytes == 0)
     for _, writer in streams:
         writer.close()
     await broker.until(lambda: pool.used_bytes == 0)

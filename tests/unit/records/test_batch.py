@@ -19,7 +19,6 @@ from kafka_py.records.batch import (
     stamp_log_append_time,
     stamp_max_timestamp,
     stamp_offset,
-    stamp_producer,
     verify_crc,
 )
 from kafka_py.records.builder import BatchBuilder
@@ -178,20 +177,12 @@ class TestStamps:
         data = bytes(batch())
         stamp_max_timestamp(memoryview(data), 0, TimestampType.CREATE_TIME, NOW + 2)  # read-only: a write would raise
 
-    def test_producer_fields_are_stamped_with_checksum(self):
-        data = batch()
-        stamp_producer(data, 0, 77, 3, 42)
-        header = read_header(data)
-        assert (header.producer_id, header.producer_epoch, header.base_sequence) == (77, 3, 42)
-        verify_crc(data)
-
     @pytest.mark.parametrize("entry", [LEGACY_V0, LEGACY_V1])
     def test_old_formats_are_refused_and_left_alone(self, entry):
         data = bytearray(entry)
         for stamp in (
             lambda: stamp_offset(data, 0, 1, 1),
             lambda: stamp_log_append_time(data, 0, 1),
-            lambda: stamp_producer(data, 0, 1, 1, 1),
         ):
             with pytest.raises(KafkaError) as raised:
                 stamp()

@@ -9,9 +9,7 @@ from kafka_py.cli.common.command import (
     CommandFailed,
     CommandParser,
     UsageError,
-    exactly_one,
     forbid_together,
-    key_values,
     require,
     run,
 )
@@ -82,17 +80,6 @@ def test_rules_between_options_use_the_classic_words():
         require(options, "bootstrap-server")
     with pytest.raises(UsageError, match=r'Option "\[list\]" can\'t be used with option "\[create\]"'):
         forbid_together(options, "list", "create")
-    with pytest.raises(UsageError, match="Only one of"):
-        exactly_one(options, "list", "create")
-    with pytest.raises(UsageError, match="exactly one action"):
-        exactly_one(parser().parse(["--partitions", "1"]), "list", "create")
-    assert exactly_one(parser().parse(["--list"]), "list", "create") == "list"
-
-
-def test_key_values():
-    assert key_values(["a=1", "b=x=y", "c="], "config") == {"a": "1", "b": "x=y", "c": ""}
-    with pytest.raises(UsageError, match="--config"):
-        key_values(["nothing"], "config")
 
 
 def test_an_expected_failure_is_one_line_and_exit_1(capsys, monkeypatch):
