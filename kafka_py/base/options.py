@@ -81,6 +81,10 @@ def non_empty() -> Check:
     return Check(lambda value: bool(value), "non-empty string")
 
 
+class _Misfit(ValueError):
+    """Text that can be read, but is no value of its kind; the message says why."""
+
+
 _INTEGER_BITS = {Kind.SHORT: 16, Kind.INT: 32, Kind.LONG: 64}
 
 
@@ -88,14 +92,14 @@ def _parse_integer(kind: Kind, text: str) -> int:
     value = int(text)
     limit = 1 << (_INTEGER_BITS[kind] - 1)
     if not -limit <= value < limit:
-        raise ValueError(f"does not fit {_INTEGER_BITS[kind]} bits")
+        raise _Misfit(f"does not fit {_INTEGER_BITS[kind]} bits")
     return value
 
 
 def _parse_boolean(_kind: Kind, text: str) -> bool:
     lowered = text.lower()
     if lowered not in ("true", "false"):
-        raise ValueError("is neither true nor false")
+        raise _Misfit("is neither true nor false")
     return lowered == "true"
 
 
@@ -233,7 +237,7 @@ class Option(Generic[T]):
         try:
             return _PARSERS[self.kind](self.kind, text)
         except ValueError as error:
-            reason = str(error) if "neither" in str(error) or "bits" in str(error) else "cannot be read"
+            reason = str(error) if isinstance(error, _Misfit) else "cannot be read"
             raise ConfigError(
                 f"Invalid value {self._shown(text)} for configuration {self.name}: "
                 f"not a {self.kind.name.lower()}, {reason}"
