@@ -12,6 +12,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from kafka_py.base.errors import KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.broker.settings import scala_order
 from kafka_py.wire.compiler import decode_versioned, read_version
 from kafka_py.wire.messages.consumer_protocol import ConsumerProtocolAssignment
 from kafka_py.wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue, MemberMetadata
@@ -158,15 +160,15 @@ def _transaction_text(value: bytes) -> str:
     status = state.transaction_status
     if not 0 <= status < len(TRANSACTION_STATES):
         raise UndecodableRecord(f"a transaction has the unknown state {status}")
-    partitions = ",".join(
-        f"{topic.topic}-{partition}"
+    partitions = scala_order.of_partitions(
+        TopicPartition(topic.topic, number)
         for topic in state.transaction_partitions or ()
-        for partition in topic.partition_ids
+        for number in topic.partition_ids
     )
     return (
         f"producerId:{state.producer_id},producerEpoch:{state.producer_epoch},state={TRANSACTION_STATES[status]},"
-        f"partitions=[{partitions}],txnLastUpdateTimestamp={state.transaction_last_update_timestamp_ms},"
-        f"txnTimeoutMs={state.transaction_timeout_ms}"
+        f"partitions=[{','.join(map(str, partitions))}],"
+        f"txnLastUpdateTimestamp={state.transaction_last_update_timestamp_ms},txnTimeoutMs={state.transaction_timeout_ms}"
     )
 
 

@@ -5,6 +5,8 @@ import zlib
 
 import pytest
 
+from kafka_py.base.ids import TopicPartition
+from kafka_py.broker.settings import scala_order
 from kafka_py.cli import dump_log
 from kafka_py.cli.common.command import CommandFailed, UsageError
 from kafka_py.cli.console.record_texts import (
@@ -20,7 +22,7 @@ from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.control import ControlType, end_txn_marker
 from kafka_py.wire.compiler import encode_versioned
 from kafka_py.wire.messages.offset_commit_record import OffsetCommitKey
-from kafka_py.wire.messages.transaction_log_record import TransactionLogKey, TransactionLogValue
+from kafka_py.wire.messages.transaction_log_record import PartitionsSchema, TransactionLogKey, TransactionLogValue
 
 NAME = "00000000000000000010"
 
@@ -352,3 +354,13 @@ def test_w5_25_an_index_with_offsets_22_and_26_is_shown(files):
     files.put("log", b"".join(parts), name=f"{0:020d}")
     path = files.put("index", offset_index((22, 656), (26, 838)), name=f"{0:020d}")
     assert files.dump(path) == (["offset: 22 position: 656", "offset: 26 position: 838"], [])
+
+
+def test_partitions_of_a_transaction_are_in_the_order_of_scalas_hash_set():
+    names = [PartitionsSchema(topic="numbers", partition_ids=[0]), PartitionsSchema(topic="__x", partition_ids=[9, 3])]
+    value = TransactionLogValue(transaction_status=1, transaction_partitions=names)
+    key = encode_versioned(TransactionLogKey(transactional_id="x"), 0)
+    _, shown = transaction_texts(key, encode_versioned(value, 0))
+    partitions = [TopicPartition("numbers", 0), TopicPartition("__x", 9), TopicPartition("__x", 3)]
+    wanted = ",".join(map(str, scala_order.of_partitions(partitions)))
+    assert f",partitions=[{wanted}]," in shown
