@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Protocol
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.base.slices import FileSlice
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.log.validation.record_work import plain_limit
 from kafka_py.records.batch import (
@@ -134,7 +132,7 @@ class PartitionLoad:
             )
             if found.slice is None:
                 return self._next_segment(offset)
-            data = await self._in_thread(lambda part=found.slice: _bytes_of(part))  # type: ignore[misc]
+            data = await self._in_thread(found.slice.read)
             return await self._take_in(data, offset)
         except CorruptBatch as corrupt:
             return self._skip_segment(offset, corrupt)
@@ -201,8 +199,3 @@ class PartitionLoad:
             control_type = read_control_type(record)
             if control_type is not ControlType.UNKNOWN:
                 self._replay.marker(header, committed=control_type is ControlType.COMMIT)
-
-
-def _bytes_of(part: FileSlice) -> bytes:
-    """The bytes of a slice; fewer when the file was cut meanwhile."""
-    return os.pread(part.file.fileno(), part.size, part.position)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 
 from kafka_py.base.errors import KafkaError
@@ -241,7 +240,7 @@ class LogDirMover:
             return _LOOK_AGAIN_S
         self._truncated.clear()
         # The last piece is in the page cache, as it was just written; and no append may come before the take-over.
-        records = read_slice(piece.slice) if piece.size < size else await self._read_aside(piece.slice)
+        records = piece.slice.read() if piece.size < size else await self._read_aside(piece.slice)
         is_current = move.state is COPYING and partition.log is present
         if not is_current or topic_partition in self._truncated or future.log_end_offset != offset:
             return _AT_ONCE  # stopped or truncated meanwhile
@@ -297,8 +296,3 @@ class LogDirMover:
         if future.log_end_offset > present.log_end_offset:
             future.truncate_to(present.log_end_offset)
         move.become(COPYING)
-
-
-def read_slice(piece: FileSlice) -> bytes:
-    """Reads the bytes of a file slice. Blocks."""
-    return os.pread(piece.file.fileno(), piece.size, piece.position)

@@ -25,7 +25,7 @@ from kafka_py.replication.leader.isr_updates import NOTICE_CHECK_MS, IsrUpdates
 from kafka_py.replication.leader.purgatories import Parked
 from kafka_py.replication.leader.replica_manager import ReplicaManager
 from kafka_py.replication.leader.replica_selection import RACK_AWARE, RackAware
-from kafka_py.replication.mover import LogDirMover, read_slice
+from kafka_py.replication.mover import LogDirMover
 from kafka_py.replication.state.hosted import HostedPartitions
 from kafka_py.replication.state.metrics import ReplicaMetrics
 from kafka_py.replication.state.partition import Partition
@@ -105,7 +105,7 @@ class Replication:
         MoveThrottleMetrics(env.registry, throttle)
 
         async def read_aside(piece: FileSlice) -> bytes:
-            return await env.loop.run_in_executor(env.executor, read_slice, piece)
+            return await env.loop.run_in_executor(env.executor, piece.read)
 
         mover = LogDirMover(
             self.replicas.hosted,

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Iterable
 
@@ -67,7 +66,7 @@ def batch(
 
 def slice_bytes(piece: FileSlice | None) -> bytes:
     """What a slice holds, read through its descriptor as a socket would."""
-    return b"" if piece is None else os.pread(piece.file.fileno(), piece.size, piece.position)
+    return b"" if piece is None else piece.read()
 
 
 def records_of(data: bytes) -> list[Record]:

@@ -11,7 +11,6 @@ invariants.py.
 from __future__ import annotations
 
 import math
-import os
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
@@ -137,7 +136,7 @@ class History:
         append = epochs[leader_epoch]
         part = log.read(first_offset, 1 << 30, up_to_offset=log.log_end_offset, min_one_batch=True).slice
         assert part is not None
-        append.batches.append((first_offset, os.pread(part.file.fileno(), part.size, part.position)))
+        append.batches.append((first_offset, part.read()))
         append.end_offset = log.log_end_offset
 
     def _epochs_of(self, log: PartitionLog, below: float = math.inf) -> list[tuple[int, int]]:

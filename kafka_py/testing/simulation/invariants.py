@@ -7,7 +7,6 @@ were ever written say.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 
 from kafka_py.base.ids import TopicPartition
@@ -28,7 +27,7 @@ def log_bytes(log: PartitionLog, start_offset: int, end_offset: int) -> bytes:
         part = log.read(offset, 1 << 30, up_to_offset=end_offset, min_one_batch=True).slice
         if part is None:
             break
-        data = os.pread(part.file.fileno(), part.size, part.position)
+        data = part.read()
         found += data
         offset = max(header.next_offset for _position, header in iter_headers(data))
     return bytes(found)
