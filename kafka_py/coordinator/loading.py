@@ -115,6 +115,8 @@ class PartitionLoad:
         offset = self._log.log_start_offset
         while self._is_wanted() and offset < self._log.log_end_offset:
             offset = await self._read_on(offset)
+        if not self._is_wanted():  # what was read so far is not the state
+            return False
         for number, _ in enumerate(self._replay.finish(), 1):
             if number % _STEPS_TO_SETTLE == 0:
                 self._settle()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tracemalloc
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -113,6 +115,32 @@ def test_requests_for_such_a_partition_wait(caplog: pytest.LogCaptureFixture) ->
     assert "version 1 of a key is not known" in caplog.text
     for waiting in world.tasks:
         waiting.close()
+
+
+def test_a_partition_lost_while_it_is_read_leaves_no_ids_and_sends_no_markers(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = TransactionWorld(transaction_state_log_load_buffer_size=1)  # one batch at a time
+    producer = world.init().reply
+    world.add(producer, T0)
+    world.end(producer, is_commit=False)
+    reads_to_abort = world.disk.log.log_end_offset
+    world.sender.end()
+    world.add(producer, T0)
+    assert world.transaction().state is ONGOING
+
+    reads = 0
+
+    async def in_thread(work: Callable[[], Any]) -> Any:
+        nonlocal reads
+        reads += 1
+        if reads == reads_to_abort:
+            world.store.runtime.resigned(PARTITION, 2)
+        return work()
+
+    monkeypatch.setattr(world, "_in_thread", in_thread)
+    world.become_coordinator()
+    assert reads == reads_to_abort
+    assert not world.sender.sent, "the aborted transaction is complete, and the next one runs"
+    assert not world.store.transactions(PARTITION)
 
 
 def test_an_id_costs_at_most_a_kilobyte() -> None:
