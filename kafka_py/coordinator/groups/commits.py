@@ -1,6 +1,6 @@
-"""Commits of offsets: who may, what is pending until the record is acknowledged, and what the client is told then.
+"""Commits of offsets: who may commit, which commits are pending, and the response once the record is acknowledged.
 
-Pure: `commit` decides, offset_keeper.py has the record appended, `written` takes in what came of it.
+Pure: `commit` decides, offset_keeper.py has the record appended, `written` applies the result of the append.
 Source: docs/reference/groups.md, sections 7 and 9; KIP-98; KIP-345 (fencing of static members); KIP-447.
 """
 
@@ -31,20 +31,21 @@ _COMMIT_ERRORS = {**_COMMON, **dict.fromkeys(_TOO_LARGE, ErrorCode.INVALID_COMMI
 
 
 def group_error(append_error: ErrorCode) -> ErrorCode:
-    """What members are told when the record of their group was not appended."""
+    """The error for members when the record of their group was not appended."""
     return _GROUP_ERRORS.get(append_error, append_error)
 
 
 def commit_error(append_error: ErrorCode) -> ErrorCode:
-    """What a client is told when its commit was not appended."""
+    """The error for a client when the record of its commit was not appended."""
     return _COMMIT_ERRORS.get(append_error, append_error)
 
 
 def commit(group: Group, request: CommitRequest, now_ms: float) -> TimerChange | None:
-    """Takes the commits: they are pending until `written` says what came of their record.
+    """Accepts the commits: they are pending until `written` is called with the result of the append.
 
-    now_ms: the monotonic clock. Returns what this sign of life changes of the member's timer; a transaction's commits
-    come from its producer and are none. Raises KafkaError as the checks below do; nothing is pending then.
+    now_ms: the monotonic clock. A commit extends the member's session; returns the change of its timer. Commits of a
+    transaction come from its producer and extend no session. Raises KafkaError as the checks below do; then no commit
+    is pending.
     """
     generation, member_id, instance_id, commits, producer = request
     if producer is not None:
@@ -58,7 +59,7 @@ def commit(group: Group, request: CommitRequest, now_ms: float) -> TimerChange |
 
 
 def written(group: Group, request: CommitRequest, error: ErrorCode, record_offset: int) -> ErrorCode:
-    """The record is acknowledged, in the batch that begins at `record_offset`, or was not written: the answer."""
+    """The result for the client: the record is acknowledged, in the batch at `record_offset`, or was not written."""
     offsets, commits, producer = group.offsets, request.commits, request.producer
     if error is ErrorCode.NONE:
         if producer is None:
@@ -74,9 +75,9 @@ def written(group: Group, request: CommitRequest, error: ErrorCode, record_offse
 
 
 def check_commit(group: Group, generation: int, member_id: str, instance_id: str | None) -> Member | None:
-    """The member that commits, which shows that it lives; None for a consumer that only keeps its offsets here.
+    """The member that commits, whose session is extended; None for a consumer that only stores its offsets here.
 
-    While members still join again the old generation may commit: its heartbeats tell it of the rebalance.
+    During the join phase the previous generation may still commit: heartbeats notify it of the rebalance.
     Raises KafkaError: COORDINATOR_NOT_AVAILABLE, FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION,
         REBALANCE_IN_PROGRESS.
     """
@@ -91,8 +92,8 @@ def check_commit(group: Group, generation: int, member_id: str, instance_id: str
 def check_transactional_commit(group: Group, generation: int, member_id: str, instance_id: str | None) -> None:
     """Whether a transaction may commit offsets for the group.
 
-    Producers before KIP-447 say nothing of membership (-1 and empty): their transactional id alone fences them. Whether
-    the producer's epoch is the latest is found out by the append.
+    Producers before KIP-447 send no membership (-1 and empty): only their transactional id fences them. The append
+    checks whether the producer's epoch is the latest.
     Raises KafkaError: COORDINATOR_NOT_AVAILABLE, FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION.
     """
     if group.is_dead:

@@ -1,6 +1,6 @@
-"""What the parts of group membership share: where groups are kept, the limits, time, and what they count.
+"""What the parts of group membership share: the store of groups, the limits, the clock, and the counters.
 
-Nothing here decides anything. The store is metadata_store.py's; membership knows it only as the Store below.
+No decisions are made here. The store is metadata_store.py's; membership knows it only as the protocol Store below.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ OnPersisted = Callable[[ErrorCode], None]
 
 
 class Store(Protocol):
-    """Where groups are kept: in memory, and as records of the offsets topic."""
+    """Stores groups: in memory, and as records of the offsets topic."""
 
     def check(self, group_id: str, *, may_be_empty: bool = False) -> None:
         """Raises KafkaError: INVALID_GROUP_ID, NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS,
-        COORDINATOR_NOT_AVAILABLE. may_be_empty: the API at hand takes the empty text for a group id.
+        COORDINATOR_NOT_AVAILABLE. may_be_empty: the API accepts an empty group id.
         """
         ...
 
@@ -40,29 +40,29 @@ class Store(Protocol):
 
     @property
     def loading(self) -> bool:
-        """Whether some partition is still being loaded, and `groups` therefore lacks some."""
+        """Whether some partition is still being loaded, so that `groups` is incomplete."""
         ...
 
     def persist(self, group: Group, assignments: Mapping[str, bytes], on_done: OnPersisted) -> None:
-        """Appends the group as it is now, with what each member is to work on; calls back on the loop, perhaps
-        before this returns, with NONE or the error that members are told.
+        """Appends the group as it is now, with the members' assignments. Calls back on the loop, perhaps before this
+        returns, with NONE or the error for the members.
         """
         ...
 
     def bury(self, group: Group, removed: Removed) -> None:
-        """Deletes from the log what the group has lost, and forgets it if it has ended with that."""
+        """Appends tombstones for what was removed from the group, and forgets the group if it was removed itself."""
         ...
 
     def guard(self, group: Group) -> Guard:
-        """A context: what work on the group raises is reported, and the code after the context runs."""
+        """A context: an exception of work on the group is reported, and the code after the context runs."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """limits: asked for each time, as settings may change. rebalances: parked rounds of joining and of syncing.
+    """limits: read for each request, as settings may change. rebalances: parked JoinGroup and SyncGroup requests.
 
-    on_rebalance_completed: the leader of a group has handed in an assignment.
+    on_rebalance_completed: called when the leader of a group has sent an assignment.
     """
 
     store: Store

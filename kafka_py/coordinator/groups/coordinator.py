@@ -1,7 +1,7 @@
-"""The door to group membership: join, sync, heartbeat, leave, and what administrators ask.
+"""The entry point to group membership: join, sync, heartbeat, leave, and the requests of administrators.
 
-Everything here runs on the broker's loop and is synchronous; an answer that has to wait comes through a callback.
-Makes events of calls, which driver.py takes through the decisions of machine.py; heartbeats take a shorter way.
+Everything here runs on the broker's loop and is synchronous; a delayed response is passed to a callback. Turns calls
+into events, which driver.py passes to the decisions of machine.py; heartbeats are handled directly, for speed.
 Source: docs/reference/groups.md, sections 2 to 8.
 """
 
@@ -41,10 +41,10 @@ def _nothing() -> None:
 
 
 class Membership:
-    """Who is in which group.
+    """The membership of all groups.
 
-    limits: the settings in force. rebalances: where rounds are parked, Kafka's purgatory "Rebalance".
-    on_rebalance_completed: counts. new_id: the random part of member ids, never given twice; a test may put in another.
+    limits: the settings in force. rebalances: the purgatory "Rebalance", in which joins and syncs are parked.
+    on_rebalance_completed: counts. new_id: the random part of member ids, never returned twice; tests replace it.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Membership:
     # ---- members
 
     def join(self, request: JoinRequest, answer: AnswerJoin) -> None:
-        """JoinGroup: answers at once, or when the round of joining ends."""
+        """JoinGroup: answers at once, or when the join phase ends."""
         try:
             group = self._group_to_join(request)
         except KafkaError as error:
@@ -80,7 +80,7 @@ class Membership:
         self._driver.request(group, answer, lambda ticket: Join(request, new_id, ticket))
 
     def _group_to_join(self, request: JoinRequest) -> Group:
-        """Only somebody who does not claim to be a member brings a group into being. Raises KafkaError."""
+        """Creates a missing group only for a join without member id. Raises KafkaError."""
         store = self._store
         store.check(request.group_id)
         check_session_timeout(request, self._limits())
@@ -96,7 +96,7 @@ class Membership:
         try:
             self._store.check(request.group_id)
         except KafkaError as error:
-            # While it is loaded: the round is lost with the coordinator that ran it, the member may as well rejoin.
+            # During loading: the previous coordinator's rebalance is lost, so the member has to rejoin anyway.
             is_loading = error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
             answer(refused_sync(ErrorCode.REBALANCE_IN_PROGRESS if is_loading else error.code))
             return
@@ -109,12 +109,12 @@ class Membership:
     def heartbeat(
         self, group_id: str, member_id: str, generation: int, group_instance_id: str | None = None
     ) -> ErrorCode:
-        """Heartbeat: the member is alive. NONE, or why it has to rejoin or stop."""
+        """Heartbeat: extends the member's session. NONE, or the error that makes the member rejoin or stop."""
         store = self._store
         try:
             store.check(group_id)
         except KafkaError as error:
-            # While the group is loaded nobody can say whether the member is in it: it may carry on.
+            # During loading the membership is unknown: the member is assumed to be valid.
             return ErrorCode.NONE if error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS else error.code
         group = store.get(group_id)
         if group is None:
@@ -127,7 +127,7 @@ class Membership:
         return code
 
     def leave(self, group_id: str, leavers: Sequence[Leaver]) -> list[ErrorCode]:
-        """LeaveGroup: how it went for each. Raises KafkaError for what concerns the group as a whole."""
+        """LeaveGroup: the result for each member. Raises KafkaError for an error of the whole group."""
         self._store.check(group_id)
         group = self._store.get(group_id)
         if group is None:
@@ -139,7 +139,7 @@ class Membership:
         return codes
 
     def once_written(self, group_id: str, then: Callable[[], object]) -> bool:
-        """Calls `then` once the group's last change is written, or could not be; False when nothing is under way."""
+        """Calls `then` once the group's last change is written, or failed to be; False when no write is in progress."""
         group = self._store.get(group_id)
         return group is not None and self._driver.once_emptied(group, then)
 
@@ -150,7 +150,7 @@ class Membership:
         return overview.describe(self._store, group_id)
 
     def list_groups(self, states: Collection[str] = ()) -> list[ListedGroup]:
-        """ListGroups: the groups here, or those in one of `states`; while something loads, some are missing."""
+        """ListGroups: the groups here, or those in one of `states`; incomplete while a partition is being loaded."""
         return overview.list_groups(self._store, states)
 
     @property
@@ -163,12 +163,12 @@ class Membership:
         self._driver.handle(group, Unloaded())
         self._store.bury(group, remove_group(group))
 
-    # ---- groups that come and go with their partition
+    # ---- groups loaded and unloaded with their partition
 
     def on_loaded(self, group: Group) -> None:
-        """The group was read from the offsets topic."""
+        """The group was loaded from the offsets topic."""
         self._driver.handle(group, Loaded())
 
     def on_unloaded(self, group: Group) -> None:
-        """Another broker coordinates the group now, or it was removed."""
+        """The group was unloaded, because its coordinator is another broker now, or was removed."""
         self._driver.handle(group, Unloaded())

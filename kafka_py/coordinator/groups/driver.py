@@ -1,6 +1,6 @@
-"""Does what the decisions about groups say: timers, answers, records; and brings what comes of them back as events.
+"""Carries out the outcomes of decisions about groups: timers, responses, records; their results come back as events.
 
-The rule of every coordinator: decide, append, and when the record is acknowledged apply what it makes true, and answer.
+The rule of every coordinator: decide, append, and once the record is acknowledged apply its change and respond.
 The decisions are machine.py's. Runs on the broker's loop.
 Source: docs/reference/groups.md, sections 2 to 6.
 """
@@ -41,7 +41,7 @@ _LEVELS = {Level.INFO: logging.INFO, Level.WARNING: logging.WARNING, Level.ERROR
 
 
 class Driver:
-    """Every event of a group goes through `handle`, one after the other."""
+    """Passes every event of a group to `handle`, one after the other."""
 
     def __init__(self, context: Context) -> None:
         self.timers = GroupTimers(context.timers, context.rebalances, self._time_over)
@@ -51,21 +51,21 @@ class Driver:
         self._after_write: dict[Group, list[Callable[[], object]]] = {}
 
     def request(self, group: Group, answer: Callable[[Any], None], event_of: Callable[[Ticket], Event]) -> None:
-        """An event that is answered once, now or later."""
+        """Runs an event that is a request: it is answered exactly once, now or later."""
         ticket = next(self._tickets)
         self._answers[ticket] = answer
         try:
             self.handle(group, event_of(ticket), ticket)
         except Exception:
             if self._answers.pop(ticket, None) is not None:
-                raise  # who asked gets the exception in place of an answer
+                raise  # the caller gets the exception in place of a response
             with self._context.store.guard(group):
                 raise
 
     def handle(self, group: Group, event: Event, asked: Ticket | None = None) -> None:
-        """Lets the event happen to the group and does what follows from it. asked: the request that it is, if any.
+        """Passes the event to the group's decisions and carries out the outcome. asked: a request's ticket, if any.
 
-        What is decided before a decision raises is done too, for the group has changed with it.
+        Steps decided before a decision raised are carried out too, because the group has already changed.
         """
         context = self._context
         clock = context.clock
@@ -77,7 +77,7 @@ class Driver:
             self._perform(group, outcome, asked)
 
     def _perform(self, group: Group, outcome: Outcome, asked: Ticket | None) -> None:
-        """Does all of it, also when an answer cannot be given: what that of `asked` raised is raised in the end."""
+        """Carries out all steps, even if a response fails; an exception of the response to `asked` is raised last."""
         for level, text in outcome.notes:
             log.log(_LEVELS[level], "%s", text)
         for change in outcome.timers:
@@ -89,14 +89,15 @@ class Driver:
             raise failure
 
     def _answer(self, group: Group, replies: Iterable[Reply], asked: Ticket | None) -> Exception | None:
-        """What the answer to `asked` raised, which is still to be answered then. What others' answers raise is no
-        concern of who asked, who may have an answer already, or wait for it: it is reported.
+        """Sends the responses. Returns the exception of the response to `asked`, which is then still unanswered.
+        Exceptions of other responses are only reported: they do not concern this caller, which may be answered already
+        or still be parked.
         """
         failure: Exception | None = None
         for ticket, result in replies:
             answer = self._answers.get(ticket)
             if answer is None:
-                continue  # who asked got an exception in place of it
+                continue  # its caller got an exception instead
             if ticket != asked:
                 with self._context.store.guard(group):
                     answer(result)
@@ -115,14 +116,14 @@ class Driver:
     # ---- records
 
     def once_emptied(self, group: Group, then: Callable[[], object]) -> bool:
-        """Calls `then` once it is written that the group is empty, or could not be; False when no such write runs."""
+        """Calls `then` once the record of the empty group is written or failed; False when no such write runs."""
         if not group.is_being_emptied:
             return False
         self._after_write.setdefault(group, []).append(then)
         return True
 
     def _append(self, group: Group, record: Record) -> None:
-        """Has the record written. A store that raises, which nobody foresaw, counts as a failed write."""
+        """Has the record written. An unforeseen exception of the store counts as a failed write."""
         store = self._context.store
         is_over = False
 
@@ -153,7 +154,7 @@ class GroupTimers:
     """The armed timers of all groups.
 
     watched: members whose session timer runs; the purgatory "Heartbeat" of Kafka's metrics.
-    Rounds of joining and of syncing are parked in the purgatory "Rebalance", whose metrics count them.
+    JoinGroup and SyncGroup requests are parked in the purgatory "Rebalance", whose metrics count them.
     """
 
     def __init__(
@@ -167,11 +168,11 @@ class GroupTimers:
 
     @property
     def delayed(self) -> int:
-        """The same number, as the metrics of a purgatory ask for it too."""
+        """The same number, under the name that the metrics of a purgatory use."""
         return self.watched
 
     def change(self, group: Group, change: TimerChange) -> None:
-        """Arms a timer, in place of the one of that name if there is one, or cancels it."""
+        """Arms a timer, replacing an armed timer of that name, or cancels it."""
         name, delay_ms = change
         if name in (ROUND, SYNCS):
             self._rounds.cancel_for_key((group, name))
@@ -201,7 +202,7 @@ class GroupTimers:
 
 
 class _Deadline(DelayedOperation):
-    """Waits for its time alone: what else may end a round cancels it."""
+    """Completes only by time-out; whatever ends the phase earlier cancels it."""
 
     __slots__ = ("on_over",)
 

@@ -1,7 +1,7 @@
-"""One consumer group as a value: its state, generation, members, and who of them waits for an answer.
+"""One consumer group as a value: its state, generation, members, and their parked requests.
 
-Keeps its own parts consistent (a static member's mapping, the counts of supported protocols) and moves through the
-table of states.py. It decides nothing (machine.py and its neighbours do), and has no clock, store, timers or callbacks.
+Keeps its own parts consistent (the mapping of static members, the counts of supported protocols) and changes state by
+the table of states.py. Decides nothing (machine.py and its neighbours do); has no clock, store, timers or callbacks.
 Source: docs/reference/groups.md, section 2.
 """
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 
 class RoundKind(Enum):
-    """What a round of joining waits for, at most until its timer fires."""
+    """What a join phase waits for, at most until its timer fires."""
 
-    FIRST = "first"  # its time in any case, for more members may come
+    FIRST = "first"  # for its full delay, because more members may join
     OPEN = "open"  # all members
-    NEXT_ATTEMPT = "next attempt"  # members at all, after a failed write
+    NEXT_ATTEMPT = "next attempt"  # any member, after a failed write
 
 
 class Round(NamedTuple):
-    """A round of joining under way. delay_ms, remaining_ms: of a first round, this delay and what may follow it."""
+    """A join phase in progress. delay_ms, remaining_ms: of a group's first one, this delay and the rest allowed."""
 
     kind: RoundKind
     delay_ms: int = 0
@@ -40,18 +40,18 @@ class Round(NamedTuple):
 class Group:
     """A group. Only the coordinator's own loop touches it.
 
-    generation: 0 until the first round of joining is over; grows by one with each.
-    protocol_type: the kind of group ("consumer", "connect"); None until somebody joins. protocol: the strategy chosen
+    generation: 0 until the first join phase is complete; each one increments it.
+    protocol_type: the kind of group ("consumer", "connect"); None before the first join. protocol: the strategy chosen
         for this generation. leader: member id.
-    members: by member id, in the order in which they came. static_members: instance id -> member id (KIP-345).
-    pending_members: ids handed out with MEMBER_ID_REQUIRED whose owners have not come back (KIP-394), in order.
+    members: by member id, in the order in which they joined. static_members: instance id -> member id (KIP-345).
+    pending_members: ids issued with MEMBER_ID_REQUIRED that have not rejoined yet (KIP-394), in order.
     joins, syncs: the parked requests by member id; their keys are members.
-    round: the round of joining under way; None also in PreparingRebalance while is_being_emptied.
-    pending_syncs: members of this generation whose SyncGroup has not come.
-    new_member_added: somebody came while the group waits out its initial delay.
+    round: the join phase in progress; also None in PreparingRebalance while is_being_emptied.
+    pending_syncs: members of this generation whose SyncGroup has not arrived.
+    new_member_added: a member joined during the group's initial rebalance delay.
     is_being_emptied: the record of a generation without members is being written.
-    current_state_timestamp: wall clock ms when it entered its state; None when a record of an old version said nothing.
-    offsets: what the group has committed.
+    current_state_timestamp: wall clock ms when the group entered its state; None if an old record lacks it.
+    offsets: the committed offsets of the group.
     """
 
     __slots__ = (
@@ -94,7 +94,7 @@ class Group:
         self.is_being_emptied = False
         self.current_state_timestamp: int | None = now_ms
         self.offsets = offsets
-        self._supporters: Counter[str] = Counter()  # protocol name -> members that know it
+        self._supporters: Counter[str] = Counter()  # protocol name -> members that support it
 
     def restore(
         self,
@@ -106,9 +106,9 @@ class Group:
         current_state_timestamp: int | None,
         members: Iterable[Member],
     ) -> None:
-        """Takes over what a record of the offsets topic says: Stable with members, Empty without.
+        """Restores the group from a record of the offsets topic: Stable with members, Empty without.
 
-        An empty protocol type means none. Each member should know the chosen protocol alone.
+        An empty protocol type means none. Each member should support only the chosen protocol.
         """
         self.generation = generation
         self.protocol_type = protocol_type or None
@@ -127,7 +127,7 @@ class Group:
         self.current_state_timestamp = now_ms
 
     def next_without_members(self, now_ms: int) -> Group:
-        """What it will be when nobody is left: Empty since `now_ms` (wall clock), in the next generation."""
+        """Becomes Empty at `now_ms` (wall clock), in the next generation; the group must have no members."""
         following = Group(self.id, self.offsets, now_ms)
         following.generation = self.generation + 1
         following.protocol_type = self.protocol_type
@@ -139,13 +139,13 @@ class Group:
 
     @property
     def is_empty(self) -> bool:
-        """Whether its state is Empty; a group without members may still be rebalancing."""
+        """Whether its state is Empty; a group without members may also be in a rebalance."""
         return self.state is EMPTY
 
     # ---- members
 
     def add(self, member: Member) -> None:
-        """A member comes; who is first leads. Its id must not be pending. The protocol type is the caller's to set."""
+        """Adds a member; the first one leads. Its id must not be pending. The caller sets the protocol type."""
         instance_id = member.group_instance_id
         if instance_id is not None:
             if instance_id in self.static_members:
@@ -157,9 +157,9 @@ class Group:
         self._supporters.update(member.protocol_names)
 
     def remove(self, member_id: str) -> Member:
-        """A member goes, and with it its instance id; if it led, the eldest of the rest leads. Raises KeyError.
+        """Removes a member and its instance id; if it led, the longest-standing other member leads. Raises KeyError.
 
-        What it waits for must have been answered before.
+        Its parked requests must have been answered before.
         """
         member = self.members.pop(member_id)
         self._forget_protocols(member)
@@ -172,7 +172,7 @@ class Group:
         return member
 
     def rename(self, member: Member, new_id: str) -> None:
-        """A static member comes back under another id; it keeps its place in the order and its leadership (KIP-345).
+        """Gives a static member a new id; it keeps its place in the order and its leadership (KIP-345).
 
         Its parked requests must have been answered before.
         """
@@ -188,7 +188,7 @@ class Group:
             self.pending_syncs.add(new_id)
 
     def set_protocols(self, member: Member, protocols: Protocols) -> None:
-        """The member names other strategies, or other metadata with them."""
+        """Replaces the member's strategies and their metadata."""
         self._forget_protocols(member)
         member.protocols = protocols
         self._supporters.update(member.protocol_names)
@@ -200,13 +200,13 @@ class Group:
                 del self._supporters[name]
 
     def is_fenced(self, instance_id: str | None, member_id: str) -> bool:
-        """Whether the instance id belongs to another member by now."""
+        """Whether the instance id now belongs to another member."""
         return instance_id is not None and self.static_members.get(instance_id, member_id) != member_id
 
     def speaker(self, member_id: str, instance_id: str | None, generation: int) -> Member:
-        """The member that speaks, if it is one of this generation.
+        """The member that sent a request, if it is part of this generation.
 
-        Raises KafkaError: COORDINATOR_NOT_AVAILABLE for a group that is gone, FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID,
+        Raises KafkaError: COORDINATOR_NOT_AVAILABLE for a removed group, FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID,
         ILLEGAL_GENERATION, in this order.
         """
         if self.is_dead:
@@ -224,19 +224,19 @@ class Group:
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """How long a round of joining may take: the longest that a member asks for."""
+        """How long the join phase may take: the longest rebalance time-out of the members."""
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
     # ---- protocols
 
     @property
     def common_protocols(self) -> set[str]:
-        """The strategies that every member knows."""
+        """The strategies that every member supports."""
         count = len(self.members)
         return {name for name, supporters in self._supporters.items() if supporters == count}
 
     def supports(self, protocol_type: str, names: Iterable[str]) -> bool:
-        """Whether somebody with these strategies could be a member."""
+        """Whether a member with these strategies can join."""
         names = set(names)
         if self.is_empty:
             return bool(protocol_type) and bool(names)
@@ -245,13 +245,13 @@ class Group:
         return not names.isdisjoint(self.common_protocols) if self.members else bool(names)
 
     def select_protocol(self) -> str:
-        """The common strategy with the most votes; of equals the one first voted for. Needs members."""
+        """The common strategy with the most votes; of equal ones the first voted for. Needs members."""
         candidates = self.common_protocols
         votes = Counter(member.vote(candidates) for member in self.members.values())
         return votes.most_common(1)[0][0]
 
     def joined_members(self) -> list[JoinedMember]:
-        """All members as their leader is told."""
+        """All members, as the response to the leader's join lists them."""
         assert self.protocol is not None
         return [
             JoinedMember(member.member_id, member.group_instance_id, member.metadata(self.protocol))
@@ -260,7 +260,7 @@ class Group:
 
     @property
     def has_all_joined(self) -> bool:
-        """Whether a round of joining can end: every member waits in it, and no id handed out is still expected."""
+        """Whether the join phase can end: every member has a parked join, and no issued id is pending."""
         return len(self.joins) == len(self.members) and not self.pending_members
 
     def is_waiting(self, member_id: str) -> bool:

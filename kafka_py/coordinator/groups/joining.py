@@ -1,6 +1,6 @@
-"""JoinGroup: who may become or stay a member, and whether that begins a new round.
+"""JoinGroup: who may become or stay a member, and whether that starts a rebalance.
 
-The guards are in Kafka's order. Pure.
+The checks are in Kafka's order. Pure.
 Source: docs/reference/groups.md, section 3; KIP-62 (rebalance time-out), KIP-345 (static members), KIP-389
 (group.max.size), KIP-394 (a member id first).
 """
@@ -29,7 +29,7 @@ from kafka_py.coordinator.groups.static_members import replace_static_member
 
 
 class Join(NamedTuple):
-    """The event. new_id: a random text that is never given twice, for a member that has no id yet."""
+    """The event. new_id: a random text that is never returned twice, for a member that has no id yet."""
 
     request: JoinRequest
     new_id: str
@@ -43,7 +43,7 @@ def check_session_timeout(request: JoinRequest, limits: Limits) -> None:
 
 
 def join(group: Group, event: Join, moment: Moment, out: Outcome) -> None:
-    """Answers at once, or when the round of joining ends."""
+    """Answers at once, or when the join phase ends."""
     request = event.request
     try:
         if not _has_room(group, request, moment.limits.group_max_size):
@@ -62,9 +62,9 @@ def join(group: Group, event: Join, moment: Moment, out: Outcome) -> None:
 
 
 def _has_room(group: Group, request: JoinRequest, most: int) -> bool:
-    """Whether the group takes this member. While members join, those count who are here: the rest may not come.
+    """Whether the group accepts this member. During the join phase only members that have rejoined count.
 
-    A static member that comes back under a new id takes its former self's place.
+    A static member that rejoins under a new id replaces its previous id and needs no further place.
     """
     member_id = request.member_id or group.static_members.get(request.group_instance_id or "", NO_MEMBER_ID)
     if group.state in (EMPTY, DEAD):
@@ -75,7 +75,7 @@ def _has_room(group: Group, request: JoinRequest, most: int) -> bool:
 
 
 def _turn_away(group: Group, event: Join, moment: Moment, out: Outcome) -> None:
-    """One too many, even if it was a member until now."""
+    """Refuses a member beyond the limit, and removes it if it was in the group."""
     member_id = event.request.member_id
     member = group.members.get(member_id)
     if member is not None:
@@ -119,12 +119,12 @@ def _add(group: Group, event: Join, member_id: str, moment: Moment, out: Outcome
         group.protocol_type = request.protocol_type
     group.add(member)
     park_join(group, member_id, event.ticket, out)
-    # It does not know its id yet and so cannot send heartbeats, nor do we see it go: a generous limit of its own.
+    # It does not know its id yet, so it cannot send heartbeats: it has a longer time-out of its own.
     sessions.keep(member, NEW_MEMBER_TIMEOUT_MS, moment.now_ms, out)
     maybe_prepare(group, f"adding new member {member_id}", moment, out)
 
 
-# ---- those who have an id
+# ---- members that have an id
 
 
 def _join_known(group: Group, event: Join, moment: Moment, out: Outcome) -> None:
@@ -143,13 +143,13 @@ def _join_known(group: Group, event: Join, moment: Moment, out: Outcome) -> None
 
 
 def _rejoin(group: Group, member: Member, event: Join, moment: Moment, out: Outcome) -> None:
-    """A member joins again. A new round begins only if there is reason to: the leader may see new partitions, and
-    changed metadata may change the assignment.
+    """A member rejoins. This starts a rebalance only with a reason: the leader may have seen new partitions, or the
+    member's metadata has changed, which may change the assignment.
     """
     member_id = member.member_id
     unchanged = member.protocols == event.request.protocols
     if group.state is COMPLETING_REBALANCE and unchanged:
-        out.reply(event.ticket, joined(group, member_id))  # it missed the answer to its first join
+        out.reply(event.ticket, joined(group, member_id))  # the response to its first join was lost
     elif group.state is STABLE and unchanged and member_id != group.leader:
         leader = group.leader or ""
         out.reply(event.ticket, JoinResult(member_id, group.generation, group.protocol_type, group.protocol, leader))
@@ -167,7 +167,7 @@ def _update(group: Group, member: Member, event: Join, moment: Moment, out: Outc
 
 
 def _check_open(group: Group, request: JoinRequest) -> None:
-    """Raises KafkaError for a group that is gone, or one with which the member shares no strategy."""
+    """Raises KafkaError for a removed group, or one with which the member shares no strategy."""
     if group.is_dead:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     if not group.supports(request.protocol_type, request.protocol_names):

@@ -1,4 +1,4 @@
-"""LeaveGroup: members go by themselves, or are sent away by an administrator. Pure.
+"""LeaveGroup: members leave, or an administrator removes them. Pure.
 
 Source: docs/reference/groups.md, section 5; KIP-345.
 """
@@ -24,7 +24,7 @@ class Leave(NamedTuple):
 
 
 def leave(group: Group, event: Leave, moment: Moment, out: Outcome) -> None:
-    """The answer says how it went for each."""
+    """Answers with the result for each member."""
     out.reply(event.ticket, [_leave(group, leaver, moment, out) for leaver in event.leavers])
 
 

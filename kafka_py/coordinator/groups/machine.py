@@ -1,7 +1,7 @@
-"""The group as a state machine: an event comes in, what follows comes out.
+"""The group as a state machine: an event is the input, an Outcome the output.
 
-`handle` changes the group, a value in memory, and returns an Outcome; driver.py brings the events and does what the
-outcomes say. Everything it calls is pure: no store, no clock, no callbacks, nothing that is logged from here.
+`handle` changes the group, a value in memory, and returns an Outcome; driver.py supplies the events and carries out the
+outcomes. Everything that it calls is pure: no store, no clock, no callbacks, no logging.
 Source: docs/reference/groups.md, sections 2 to 6 and 10.
 """
 
@@ -39,27 +39,27 @@ class TimeOver(NamedTuple):
 
 
 class Written(NamedTuple):
-    """A record is acknowledged, or could not be written. error: what members are told then."""
+    """A record is acknowledged, or failed to be written. error: the error for the members in that case."""
 
     change: Change
     error: ErrorCode
 
 
 class Loaded(NamedTuple):
-    """The group was read from the offsets topic."""
+    """The group was loaded from the offsets topic."""
 
 
 class Unloaded(NamedTuple):
-    """Another broker coordinates the group now, or it was removed."""
+    """The group was unloaded, because its coordinator is another broker now, or was removed."""
 
 
 Event = Join | Sync | Leave | TimeOver | Written | Loaded | Unloaded
 
 
 def handle(group: Group, event: Event, moment: Moment, into: Outcome | None = None) -> Outcome:
-    """What follows from one event. The group is changed already when this returns.
+    """Decides what follows from one event. The group has already changed when this returns.
 
-    into: takes what is decided, for who wants that also of a decision that raises; None for a new one.
+    into: collects the outcome, for callers that need it even if the decision raises; None creates a new one.
     """
     out = Outcome() if into is None else into
     match event:
@@ -108,7 +108,7 @@ def _written(group: Group, change: Change, error: ErrorCode, moment: Moment, out
 
 
 def _loaded(group: Group, moment: Moment, out: Outcome) -> None:
-    """Its members live for a session time-out from now on."""
+    """Restarts the session time-outs of the loaded members."""
     if len(group.members) > moment.limits.group_max_size:
         prepare(group, "freshly loaded group is over capacity", moment, out)
     for member in group.members.values():
@@ -116,7 +116,7 @@ def _loaded(group: Group, moment: Moment, out: Outcome) -> None:
 
 
 def _unloaded(group: Group, moment: Moment, out: Outcome) -> None:
-    """It is Dead, and who waits is sent elsewhere."""
+    """Makes the group Dead, and sends its parked members to the new coordinator."""
     group.become(DEAD, moment.wall_ms)
     forget_rounds(group, out)
     for member_id in list(group.joins):

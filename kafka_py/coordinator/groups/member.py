@@ -9,10 +9,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 Protocols = tuple[tuple[str, bytes], ...]
-"""(name, metadata) of the assignment strategies that a member knows, the one it likes best first."""
+"""(name, metadata) of the assignment strategies that a member supports, in its order of preference."""
 
 NEW_MEMBER_TIMEOUT_MS = 300_000
-"""How long a member that is joining for the first time is kept without a sign of life."""
+"""How long a member that joins for the first time is kept without heartbeats."""
 
 
 @dataclass(slots=True)
@@ -20,10 +20,10 @@ class Member:
     """A member.
 
     client_host: as Java prints an address, `/10.0.0.1`.
-    assignment: what the leader gave it in this generation, as opaque bytes.
-    is_new: its first join has not been answered yet; until then it may expire although it waits.
-    deadline_ms, looks_at_ms: when its session ends, on the monotonic clock, and when its timer will look, None while it
-        has none; a heartbeat moves only the deadline.
+    assignment: from the leader of this generation, as opaque bytes.
+    is_new: its first join has not been answered; until then its session may expire although the join is parked.
+    deadline_ms, looks_at_ms: when its session ends, on the monotonic clock, and when its timer will check that, None
+        without a timer; a heartbeat moves only the deadline.
     """
 
     member_id: str
@@ -47,14 +47,14 @@ class Member:
         return {name for name, _ in self.protocols}
 
     def metadata(self, protocol: str) -> bytes:
-        """What it said with `protocol`. Raises KeyError for one that it does not know."""
+        """The metadata that it sent with `protocol`. Raises KeyError for a strategy that it does not support."""
         for name, metadata in self.protocols:
             if name == protocol:
                 return metadata
         raise KeyError(protocol)
 
     def vote(self, candidates: Collection[str]) -> str:
-        """The candidate it likes best. Raises KeyError when it knows none."""
+        """The candidate that it prefers. Raises KeyError when it supports none."""
         for name, _ in self.protocols:
             if name in candidates:
                 return name

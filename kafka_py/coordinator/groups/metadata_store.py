@@ -1,8 +1,8 @@
-"""Where groups are kept: in memory and in the logs of the partitions of `__consumer_offsets` that this broker leads.
+"""Stores groups: in memory and in the logs of the partitions of `__consumer_offsets` that this broker leads.
 
-The one owner of group and offset records: everything that must last is appended here, and reading a partition back is
-in replay.py. What is appended, and what is removed, is decided by machine.py, commits.py and removal.py; requests are
-the broker's business. Source: docs/reference/groups.md, sections 2 and 7 to 10.
+The only writer of group and offset records; replay.py loads a partition. machine.py, commits.py and removal.py decide
+what is appended and what is removed; the broker handles the requests.
+Source: docs/reference/groups.md, sections 2 and 7 to 10.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _NO_WAIT = 0
 
 
 class GroupListener(Protocol):
-    """Who is notified when groups come and go with their partition: membership starts and ends its timers then."""
+    """Is notified when groups are loaded and unloaded with their partition: starts and stops membership's timers."""
 
     def on_loaded(self, group: Group) -> None: ...
 
@@ -51,7 +51,7 @@ class GroupListener(Protocol):
 class GroupStore:
     """All groups that this broker coordinates.
 
-    options, versions: asked for each time. partition_count: of the offsets topic.
+    options, versions: read for each request. partition_count: of the offsets topic.
     """
 
     def __init__(
@@ -68,25 +68,25 @@ class GroupStore:
         self._clock: Clock = around.clock
         self._groups: dict[int, dict[str, Group]] = {}
         self._open: dict[int, dict[int, dict[str, Group]]] = {}
-        """By partition and producer id, the groups with commits in that producer's open transaction; perhaps more."""
+        """By partition and producer id, the groups that may have commits in that producer's open transaction."""
         self._late_markers: dict[int, list[TxnEnd]] = {}
         self.runtime = CoordinatorRuntime(
             TOPIC, partition_count, self, around, buffer_bytes=options().offsets_load_buffer_size
         )
 
     def attach(self, listener: GroupListener) -> None:
-        """Before the first partition is loaded."""
+        """Sets what is notified of groups; called before the first partition is loaded."""
         self._listener = listener
 
     def close(self) -> None:
-        """The broker stops: from now on nothing is answered."""
+        """The broker stops: from now on no callback is called."""
         self._is_active = False
 
-    # ---- what membership and the handlers ask
+    # ---- queries of membership and the handlers
 
     def check(self, group_id: str | None, *, may_be_empty: bool = False) -> None:
         """Raises KafkaError: INVALID_GROUP_ID, COORDINATOR_NOT_AVAILABLE, COORDINATOR_LOAD_IN_PROGRESS,
-        NOT_COORDINATOR. may_be_empty: the API at hand takes the empty text for a group id.
+        NOT_COORDINATOR. may_be_empty: the API accepts an empty group id.
         """
         if group_id is None or not (group_id or may_be_empty):
             raise KafkaError(ErrorCode.INVALID_GROUP_ID, "the group id must not be empty")
@@ -95,12 +95,12 @@ class GroupStore:
         self.runtime.check(self.runtime.partition_for(group_id))
 
     def get(self, group_id: str) -> Group | None:
-        """The group; None also when another broker coordinates it."""
+        """The group; None also when its coordinator is another broker."""
         groups = self._groups.get(self.runtime.partition_for(group_id))
         return None if groups is None else groups.get(group_id)
 
     def get_or_create(self, group_id: str) -> Group:
-        """The group, made Empty when there is none. Check first that it is ours."""
+        """The group, created Empty if it does not exist. `check` has to be called before."""
         groups = self._groups.setdefault(self.runtime.partition_for(group_id), {})
         group = groups.get(group_id)
         if group is None:
@@ -108,21 +108,21 @@ class GroupStore:
         return group
 
     def groups(self) -> Iterable[Group]:
-        """All groups whose partition is in place."""
+        """All groups whose partition is loaded."""
         owned = self.runtime.owned
         return chain.from_iterable(groups.values() for partition, groups in self._groups.items() if partition in owned)
 
     @property
     def loading(self) -> bool:
-        """Whether some partition is still being read, and `groups` therefore lacks some."""
+        """Whether some partition is still being loaded, so that `groups` is incomplete."""
         return self.runtime.is_loading
 
-    # ---- what lasts
+    # ---- appends
 
     def persist(self, group: Group, assignments: Mapping[str, bytes], on_done: OnDone) -> None:
-        """Appends the group as it is now, with what each member is to work on.
+        """Appends the group as it is now, with the members' assignments.
 
-        on_done: hears NONE or the error that members are told, perhaps before this returns.
+        on_done: called with NONE or the error for the members, perhaps before this returns.
         """
         options = self._options()
         batch = self._builder(options)
@@ -140,7 +140,7 @@ class GroupStore:
     def building(
         self, group_id: str, commits: Commits, producer: CommittingProducer | None = None
     ) -> Generator[None, None, bytes]:
-        """The batch with which `append_commits` stores these; stops after every few for others' turns."""
+        """The batch with which `append_commits` stores these commits; yields between portions."""
         version = self._versions().offset
         now_ms = self._clock.wall_ms()
         batch = self._builder(self._options(), producer)
@@ -159,10 +159,10 @@ class GroupStore:
         on_done: Appended,
         built: bytes | None = None,
     ) -> None:
-        """Appends commits of one group, at least one, as a batch of the producer's transaction if there is one.
+        """Appends one or more commits of one group, as a batch of the producer's transaction if there is one.
 
-        on_done: hears of it when they are acknowledged, or could not be written, perhaps before this returns.
-        built: their batch, where they are so many that it was built in turns.
+        on_done: called when they are acknowledged or failed to be written, perhaps before this returns.
+        built: their batch, if it was built in turns because they are many.
         """
         options = self._options()
         if built is None:
@@ -183,14 +183,14 @@ class GroupStore:
     # ---- transactions
 
     def note_open(self, group: Group, producer_id: int) -> None:
-        """The group has commits in a transaction of this producer."""
+        """Notes that the group has commits in a transaction of this producer."""
         of_producers = self._open.setdefault(self.runtime.partition_for(group.id), {})
         of_producers.setdefault(producer_id, {})[group.id] = group
 
     def complete_txn(self, partition: int, marker: TxnEnd) -> None:
-        """A marker was appended to a partition: the commits of that transaction hold in its groups, or are dropped.
+        """A marker was appended to a partition: the transaction's commits become valid in its groups, or are dropped.
 
-        While the partition is loaded the marker is kept: what reads the log may have come to its end before that.
+        A marker during loading is kept, because the loader may already have read the log to its end.
         """
         of_producers = self._open.get(partition)
         if of_producers is not None:
@@ -202,9 +202,9 @@ class GroupStore:
             self._late_markers.setdefault(partition, []).append(marker)
 
     def bury(self, group: Group, removed: Removed) -> None:
-        """Deletes from the log what a group has lost, and forgets the group if it has ended with that.
+        """Appends tombstones for what was removed from a group, and forgets the group if it was removed itself.
 
-        Nobody waits for it: what is lost of these tombstones is found and removed again.
+        The result is not awaited: what a lost tombstone leaves behind is found and removed again.
         """
         partition = self.runtime.partition_for(group.id)
         keys = offset_keys(group.id, removed.offsets)
@@ -236,7 +236,7 @@ class GroupStore:
         self.runtime.append(partition, batch, 0, _NO_WAIT, done)
 
     def _builder(self, options: CoordinatorOptions, producer: CommittingProducer | None = None) -> BatchBuilder:
-        """Coordinators count no sequences: every batch of a transaction begins with 0 (KIP-98)."""
+        """No sequences are checked here: every batch of a coordinator in a transaction begins with 0 (KIP-98)."""
         codec = Codec(options.offsets_topic_compression_codec)
         if producer is None:
             return BatchBuilder(codec)
@@ -244,7 +244,7 @@ class GroupStore:
             codec, producer_id=producer.id, producer_epoch=producer.epoch, base_sequence=0, transactional=True
         )
 
-    # ---- partitions come and go (KeptState)
+    # ---- partitions are loaded and unloaded (KeptState)
 
     def replay(self, partition: int) -> GroupReplay:
         return GroupReplay(
@@ -275,5 +275,5 @@ class GroupStore:
             yield group
 
     def guard(self, group: Group) -> Guard:
-        """Around work on one of many groups: what it raises is reported, and the others are worked on."""
+        """Around work on one of many groups: an exception is reported, and the other groups are still handled."""
         return self.runtime.supervisor.guard("upkeep of groups", group.id)

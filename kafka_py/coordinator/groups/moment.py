@@ -1,4 +1,4 @@
-"""What a decision about a group is given besides the group and the event: the time, and the settings in force.
+"""The arguments of a decision about a group besides the group and the event: the time, and the settings in force.
 
 Pure. Source: docs/reference/groups.md, section 3.
 """

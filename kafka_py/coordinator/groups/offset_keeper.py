@@ -1,7 +1,7 @@
-"""The door to what groups have committed: commits, deletions, expiry.
+"""The entry point to the committed offsets of groups: commits, deletions, expiry.
 
-Everything here runs on the broker's loop and is synchronous. The decisions are those of commits.py and removal.py: here
-they are carried out, records first, by metadata_store.py. Source: docs/reference/groups.md, sections 7 to 9 and 11.
+Everything here runs on the broker's loop and is synchronous. commits.py and removal.py decide; their decisions are
+carried out here, the records first, by metadata_store.py. Source: docs/reference/groups.md, sections 7 to 9 and 11.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _MINUTE_MS = 60_000
 class OffsetKeeper:
     """The offsets of all groups that this broker coordinates.
 
-    timers: of the members' sessions, which a commit extends. options: asked for each time.
-    committed_count: offsets so far that were to be appended, whatever came of it, as Apache Kafka 2.8.2 counts them.
-    expired_count, deleted_count: those that went so far; deleted_count has those of OffsetDelete alone.
+    timers: of the members' sessions, which a commit extends. options: read for each request.
+    committed_count: all offsets accepted for an append, whatever its result, as Apache Kafka 2.8.2 counts them.
+    expired_count, deleted_count: all offsets removed so far; deleted_count has only those of OffsetDelete.
     """
 
     def __init__(
@@ -47,15 +47,15 @@ class OffsetKeeper:
     # ---- commits
 
     def building(self, group_id: str, request: CommitRequest) -> Generator[None, None, bytes]:
-        """The batch for `commit`, where the commits are many; stops after every few for others' turns."""
+        """The batch for `commit`, if the commits are many; yields between portions."""
         return self._store.building(group_id, request.commits, request.producer)
 
     def commit(
         self, group_id: str, request: CommitRequest, answer: Callable[[ErrorCode], None], built: bytes | None = None
     ) -> None:
-        """OffsetCommit, TxnOffsetCommit: answers when the record is acknowledged, or could not be written.
+        """OffsetCommit, TxnOffsetCommit: responds when the record is acknowledged, or failed to be written.
 
-        That may be at once. built: the batch, where it was built in turns. Raises KafkaError for the group or the
+        That may be at once. built: the batch, if it was built in turns. Raises KafkaError for the group or the
         member.
         """
         producer = request.producer
@@ -89,7 +89,7 @@ class OffsetKeeper:
             raise
 
     def _group_to_commit(self, group_id: str, request: CommitRequest) -> Group:
-        """A consumer that assigns itself its partitions brings a group into being, and so does any transaction.
+        """Creates a missing group for a consumer that assigns itself its partitions, and for any transaction.
 
         Raises KafkaError.
         """
@@ -105,7 +105,7 @@ class OffsetKeeper:
     # ---- removal
 
     def delete(self, group_id: str, asked: Sequence[TopicPartition]) -> list[TopicPartition]:
-        """OffsetDelete: those of the partitions whose offsets are gone; members read the topics of the others.
+        """OffsetDelete: the partitions whose offsets were removed; members subscribe to the topics of the others.
 
         Raises KafkaError for the group as a whole.
         """
@@ -118,7 +118,7 @@ class OffsetKeeper:
         return unread
 
     def remove_topics(self, topics: Iterable[str]) -> Iterator[object]:
-        """The topics are gone: so are their offsets in every group. Stops after each group for others' turns."""
+        """Removes the offsets of deleted topics from every group. Yields after each group."""
         gone = frozenset(topics)
         for group in list(self._store.groups()):
             with self._store.guard(group):
@@ -126,7 +126,7 @@ class OffsetKeeper:
             yield group
 
     def remove_expired(self) -> Iterator[object]:
-        """Drops what nobody has needed for the retention time, and groups of which nothing is left."""
+        """Removes offsets that have expired, and groups that are empty after that."""
         retention_ms = self._options().offsets_retention_minutes * _MINUTE_MS
         for group in list(self._store.groups()):
             with self._store.guard(group):

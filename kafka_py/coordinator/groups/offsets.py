@@ -1,4 +1,4 @@
-"""What a group has committed: the offsets that hold, and those on their way into the log.
+"""The offsets of a group: committed ones, and those that are being appended.
 
 A plain value beside the group's membership (group.py): knows no log, no clock and no group.
 Source: docs/reference/groups.md, sections 7 and 9.
@@ -33,14 +33,14 @@ class CommittedOffset(NamedTuple):
 
 
 class CommittingProducer(NamedTuple):
-    """Who commits offsets as part of a transaction (KIP-98)."""
+    """The producer and epoch of a transactional commit (KIP-98)."""
 
     id: int
     epoch: int
 
 
 class TxnEnd(NamedTuple):
-    """The end of a producer's transaction, as its marker in the log says."""
+    """The end of a producer's transaction, as its marker in the log states it."""
 
     producer_id: int
     marker_offset: int
@@ -53,10 +53,10 @@ _new = tuple.__new__
 
 
 class Appending(dict[TopicPartition, CommittedOffset]):
-    """Commits on their way into the log, the latest of each partition.
+    """Commits that are being appended, the latest of each partition.
 
-    overtaken: the earlier ones that are on their way as well, in order: what comes of a commit decides about itself
-    alone.
+    overtaken: earlier commits that are being appended as well, in order: the result of an append decides only about
+    its own commits.
     """
 
     __slots__ = ("overtaken",)
@@ -66,7 +66,7 @@ class Appending(dict[TopicPartition, CommittedOffset]):
         self.overtaken: dict[TopicPartition, list[CommittedOffset]] | None = None
 
     def add(self, commits: Commits) -> None:
-        """These are about to be appended."""
+        """Adds commits that are about to be appended."""
         if self:
             for topic_partition in commits:
                 earlier = self.get(topic_partition)
@@ -77,7 +77,7 @@ class Appending(dict[TopicPartition, CommittedOffset]):
         self.update(commits)
 
     def take(self, topic_partition: TopicPartition, commit: CommittedOffset) -> bool:
-        """The commit is no longer on its way; False when it was not, for its partition was forgotten meanwhile."""
+        """Removes a commit whose append has ended; False if it was not there, because its partition was removed."""
         overtaken = self.overtaken
         earlier = None if overtaken is None else overtaken.get(topic_partition)
         if earlier is None:
@@ -97,18 +97,18 @@ class Appending(dict[TopicPartition, CommittedOffset]):
         return True
 
     def forget(self, topic_partition: TopicPartition) -> None:
-        """What comes of the commits of this partition no longer matters."""
+        """Removes the partition's commits, so that the result of their appends has no effect."""
         self.pop(topic_partition, None)
         if self.overtaken is not None:
             self.overtaken.pop(topic_partition, None)
 
 
 class OpenTransaction:
-    """What one producer has committed in a transaction whose marker has not come.
+    """The commits of one producer in a transaction whose marker has not been appended yet.
 
-    appended: commits in the log. appending: commits on their way there. A partition may be in both: then the earlier
-    commit counts unless the later one is appended as well. ends: markers that came while commits were on their way, for
-    it is not known yet whether these are before or behind them.
+    appended: commits in the log. appending: commits that are being appended. A partition may be in both: then the
+    earlier commit counts unless the later one is appended as well. ends: markers that were appended while commits were
+    being appended, because it is not known yet which of the two comes first in the log.
     """
 
     __slots__ = ("appended", "appending", "ends")
@@ -119,7 +119,7 @@ class OpenTransaction:
         self.ends: list[TxnEnd] = []
 
     def end_of(self, record_offset: int) -> TxnEnd | None:
-        """The marker that decides about a commit in the batch at `record_offset`; None when it has not come."""
+        """The marker that decides about a commit in the batch at `record_offset`; None if there is none yet."""
         later = (end for end in self.ends if end.marker_offset > record_offset)
         return min(later, key=lambda end: end.marker_offset, default=None)
 
@@ -133,9 +133,9 @@ class OpenTransaction:
 class GroupOffsets:
     """The offsets of one group.
 
-    committed: what holds. pending: commits that are being appended. pending_txn: by producer id, commits that count
-    once their transaction's marker says so; no transaction in it is without commits.
-    has_plain, has_transactional: whether such commits came to this coordinator.
+    committed: the valid commits. pending: commits that are being appended. pending_txn: by producer id, commits that
+    become valid or are dropped with their transaction's marker; no entry is without commits.
+    has_plain, has_transactional: whether this coordinator has received such commits.
     """
 
     __slots__ = ("committed", "has_plain", "has_transactional", "pending", "pending_txn")
@@ -149,7 +149,7 @@ class GroupOffsets:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is committed and nothing is on its way."""
+        """Whether no commit is valid, pending or in a transaction."""
         return not (self.committed or self.pending or self.pending_txn)
 
     def is_pending(self, topic_partition: TopicPartition) -> bool:
@@ -159,7 +159,7 @@ class GroupOffsets:
         )
 
     def begins_to_mix(self, *, transactional: bool) -> bool:
-        """Whether a commit of this kind is the first beside those of the other kind."""
+        """Whether a commit of this kind is the first one, after commits of the other kind."""
         same, other = self.has_plain, self.has_transactional
         if transactional:
             same, other = other, same
@@ -168,14 +168,14 @@ class GroupOffsets:
     # ---- commits
 
     def prepare(self, commits: Commits) -> None:
-        """These are about to be appended."""
+        """Adds commits that are about to be appended."""
         self.has_plain = True
         self.pending.add(commits)
 
     def appended(self, commits: Commits, record_offset: int) -> None:
-        """These are in the log, in the batch that begins at `record_offset`, and hold from now on.
+        """Makes commits valid: they are in the log, in the batch that begins at `record_offset`.
 
-        Not those whose partition was forgotten meanwhile, nor those that a later commit has overtaken.
+        Except those whose partition was removed meanwhile, and those that a later commit has replaced.
         """
         pending, committed = self.pending, self.committed
         for topic_partition, commit in commits.items():
@@ -185,21 +185,21 @@ class GroupOffsets:
                     committed[topic_partition] = _new(CommittedOffset, (*commit[:5], record_offset))
 
     def failed(self, commits: Commits) -> None:
-        """These were not appended."""
+        """Drops commits whose append failed."""
         for topic_partition, commit in commits.items():
             self.pending.take(topic_partition, commit)
 
     # ---- transactions
 
     def prepare_txn(self, producer_id: int, commits: Commits) -> None:
-        """These, of a producer's open transaction, are about to be appended; there is at least one."""
+        """Adds one or more commits of a producer's open transaction, which are about to be appended."""
         self.has_transactional = True
         self.pending_txn.setdefault(producer_id, OpenTransaction()).appending.add(commits)
 
     def appended_txn(self, producer_id: int, commits: Commits, record_offset: int) -> None:
-        """These are in the log, in the batch that begins at `record_offset`, and count when the marker says so.
+        """Notes that commits of a transaction are in the log, in the batch at `record_offset`; its marker decides.
 
-        Not those whose partition was forgotten meanwhile.
+        Except those whose partition was removed meanwhile.
         """
         transaction = self.pending_txn.get(producer_id)
         if transaction is None:
@@ -212,7 +212,7 @@ class GroupOffsets:
         self._settle(producer_id, transaction)
 
     def failed_txn(self, producer_id: int, commits: Commits) -> None:
-        """These were not appended; an earlier commit of the same transaction counts still."""
+        """Drops commits whose append failed; an earlier commit of the same transaction still counts."""
         transaction = self.pending_txn.get(producer_id)
         if transaction is None:
             return
@@ -221,10 +221,10 @@ class GroupOffsets:
         self._settle(producer_id, transaction)
 
     def complete_txn(self, end: TxnEnd) -> None:
-        """The transaction of a producer is over: its commits hold if they are newer, or are dropped.
+        """Ends the transaction of a producer: its commits become valid if they are newer, or are dropped.
 
-        Commits behind the marker belong to the producer's next transaction; of those on their way it is decided when
-        their place in the log is known.
+        Commits after the marker belong to the producer's next transaction; commits that are being appended are decided
+        when their position in the log is known.
         """
         transaction = self.pending_txn.get(end.producer_id)
         if transaction is None:
@@ -239,7 +239,7 @@ class GroupOffsets:
         self._settle(end.producer_id, transaction)
 
     def _settle(self, producer_id: int, transaction: OpenTransaction) -> None:
-        """Forgets the markers when nothing is on its way, and the transaction when it is left without commits."""
+        """Removes the markers when no append is pending, and the transaction when it has no commits."""
         if not transaction.appending:
             transaction.ends.clear()
         if not transaction:
@@ -248,7 +248,7 @@ class GroupOffsets:
     # ---- removal
 
     def remove(self, topic_partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
-        """Forgets the partitions, also what is on its way; those that were committed."""
+        """Removes the partitions, including pending commits; returns those that had a valid commit."""
         removed = []
         forgotten = dict.fromkeys(topic_partitions)
         for topic_partition in forgotten:
@@ -263,7 +263,7 @@ class GroupOffsets:
         return removed
 
     def remove_all(self) -> list[TopicPartition]:
-        """Forgets everything; the partitions that were committed."""
+        """Removes all offsets; returns the partitions that had a valid commit."""
         removed = list(self.committed)
         self.committed.clear()
         self.pending = Appending()
@@ -271,7 +271,7 @@ class GroupOffsets:
         return removed
 
     def of_topics(self, topics: Iterable[str]) -> list[TopicPartition]:
-        """The partitions of these topics that are committed or on their way."""
+        """The partitions of these topics that have a commit, valid or pending."""
         wanted = set(topics)
         known = dict.fromkeys((*self.committed, *self.pending))
         for transaction in self.pending_txn.values():
@@ -282,7 +282,7 @@ class GroupOffsets:
 def _put(
     offsets: dict[TopicPartition, CommittedOffset], topic_partition: TopicPartition, commit: CommittedOffset
 ) -> None:
-    """Of two commits that of the later batch holds."""
+    """Whether a commit is newer: the one in the later batch wins."""
     known = offsets.get(topic_partition)
     if known is None or known.record_offset < commit.record_offset:
         offsets[topic_partition] = commit

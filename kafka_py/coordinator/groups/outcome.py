@@ -1,7 +1,7 @@
-"""What follows from an event in a group, as values: records to append, answers to give, timers to arm or to cancel.
+"""What follows from an event in a group, as values: records to append, responses to send, timers to arm or to cancel.
 
-A decision changes the Group, which is a value in memory, and says here what has to happen outside of it; driver.py does
-that. What a record makes true holds when it is acknowledged: the driver then hands its `change` back as an event.
+A decision changes the Group, which is a value in memory, and returns here what has to happen outside of it; driver.py
+carries that out. A record's change is applied when it is acknowledged: the driver hands `change` back as an event.
 Pure. Source: docs/reference/groups.md, sections 2 to 6.
 """
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 
 class TimerKind(Enum):
-    """What a group waits for; the value is how a transcript shows it."""
+    """What a timer of a group waits for; transcripts show the value."""
 
     ROUND = "round"  # members to join
     SYNCS = "syncs"  # members to sync
-    SESSION = "session"  # a sign of life of a member
-    PENDING = "pending"  # the owner of a new member id to come back with it
+    SESSION = "session"  # a heartbeat of a member, or another request that extends its session
+    PENDING = "pending"  # a new member to join again with its issued id
 
 
 class TimerName(NamedTuple):
-    """One timer of a group. member_id: whose it is; empty for those of the group as a whole."""
+    """One timer of a group. member_id: of the member; empty for timers of the whole group."""
 
     kind: TimerKind
     member_id: str = ""
@@ -40,7 +40,7 @@ SYNCS = TimerName(TimerKind.SYNCS)
 
 
 class TimerChange(NamedTuple):
-    """delay_ms: until the timer fires, in place of when it would have before; None cancels it."""
+    """delay_ms: until the timer fires, replacing an earlier delay; None cancels it."""
 
     timer: TimerName
     delay_ms: float | None
@@ -54,7 +54,7 @@ class Assigned(NamedTuple):
 
 
 class Replaced(NamedTuple):
-    """A static member has the id `member_id` in place of `former_id`. former_leader: the leader before that."""
+    """Replaces a static member's id `former_id` by `member_id`. former_leader: the previous leader's member id."""
 
     generation: int
     member_id: str
@@ -73,9 +73,9 @@ Change = Assigned | Replaced | Emptied
 
 
 class Record(NamedTuple):
-    """A group as it is to be written before anything else happens to it, with what each member is to work on.
+    """A group as it is to be written before its next change, with the members' assignments.
 
-    change: what is true once it is written.
+    change: applied once the record is written.
     """
 
     group: Group
@@ -87,14 +87,14 @@ Result = JoinResult | SyncResult | Sequence["ErrorCode"]
 
 
 class Reply(NamedTuple):
-    """The answer to a request. result: a list of codes answers a LeaveGroup, one for each leaver."""
+    """The response to a request. result: for LeaveGroup a list of codes, one for each leaving member."""
 
     ticket: Ticket
     result: Result
 
 
 class Level(Enum):
-    """How loud a note is."""
+    """The log level of a note."""
 
     INFO = "info"
     WARNING = "warning"
@@ -102,14 +102,14 @@ class Level(Enum):
 
 
 class Note(NamedTuple):
-    """Something for the log."""
+    """A line for the log."""
 
     level: Level
     text: str
 
 
 class Outcome:
-    """All that follows from one event; each list in the order in which it has to be done.
+    """All that follows from one event; each list is in the order in which it has to be carried out.
 
     The driver changes the timers first, then answers, then appends.
     """
@@ -129,7 +129,7 @@ class Outcome:
         self.timers.append(TimerChange(timer, delay_ms))
 
     def cancel(self, timer: TimerName) -> None:
-        """Nothing happens if it is not armed."""
+        """Cancels a timer; does nothing if it is not armed."""
         self.timers.append(TimerChange(timer, None))
 
     def note(self, text: str, level: Level = Level.INFO) -> None:

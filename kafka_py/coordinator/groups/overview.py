@@ -1,4 +1,4 @@
-"""What administrators see of groups, and which they may delete.
+"""The view of administrators: descriptions and lists of groups, and which groups may be deleted.
 
 Source: docs/reference/groups.md, sections 2 and 8; KIP-229 (delete), KIP-518 (list by state).
 """
@@ -27,7 +27,7 @@ class DescribedMember(NamedTuple):
 
 
 class GroupDescription(NamedTuple):
-    """state: its name as the protocol says it; "Dead" for a group that nobody knows."""
+    """state: its name in the protocol; "Dead" for a group that does not exist."""
 
     state: str
     protocol_type: str = ""
@@ -45,7 +45,7 @@ UNKNOWN_GROUP = GroupDescription(DEAD.value)
 
 
 def describe(store: Store, group_id: str) -> GroupDescription:
-    """The group as it is now; one that nobody knows is Dead. Raises KafkaError as Store.check does."""
+    """The group as it is now; one that does not exist is Dead. Raises KafkaError as Store.check does."""
     store.check(group_id, may_be_empty=True)
     group = store.get(group_id)
     return UNKNOWN_GROUP if group is None else _description(group)
@@ -72,7 +72,7 @@ def list_groups(store: Store, states: Collection[str] = ()) -> list[ListedGroup]
 
 
 def deletable(store: Store, group_id: str) -> Group:
-    """The group, which is empty and may be removed with all its offsets.
+    """The group, which is empty, so that it and its offsets may be removed.
 
     Raises KafkaError: as Store.check does, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP.
     """

@@ -1,4 +1,4 @@
-"""Requests of members that are answered later: a join until its round ends, a sync until the assignment is written.
+"""Parked requests of members: a join until the join phase ends, a sync until the assignment is written.
 
 Pure. A member has at most one of each. Source: docs/reference/groups.md, sections 3 and 5.
 """
@@ -12,13 +12,13 @@ from kafka_py.coordinator.groups.requests import JoinResult, SyncResult, Ticket,
 
 
 def park_join(group: Group, member_id: str, ticket: Ticket, out: Outcome) -> None:
-    """The member's join is to be answered later. One that is parked already gives way: its sender tried again."""
+    """Parks the member's join. One that is parked already is answered first, because its sender has retried."""
     answer_join(group, member_id, refused_join(member_id, ErrorCode.REBALANCE_IN_PROGRESS), out)
     group.joins[member_id] = ticket
 
 
 def park_sync(group: Group, member_id: str, ticket: Ticket, out: Outcome) -> None:
-    """The member's sync is to be answered later. One that is parked already gives way: its sender tried again."""
+    """Parks the member's sync. One that is parked already is answered first, because its sender has retried."""
     answer_sync(group, member_id, refused_sync(ErrorCode.REBALANCE_IN_PROGRESS), out)
     group.syncs[member_id] = ticket
 

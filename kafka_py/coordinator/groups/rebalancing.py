@@ -1,8 +1,8 @@
-"""A group's round of joining: how it begins, how long it may take, and the generation in which it ends.
+"""The join phase of a rebalance: how it begins, how long it may take, and the generation that it leads to.
 
-A round ends when every member waits in it, or when its time is over; the first round of a group waits for more members
-to come (`group.initial.rebalance.delay.ms`). After the round everybody has to sync; who does not within the rebalance
-time-out is removed, and the next round begins. Pure.
+It ends when every member has joined, or when its time-out is over; the first one of a group waits for more members
+(`group.initial.rebalance.delay.ms`). Afterwards every member has to sync; a member that does not sync within the
+rebalance time-out is removed, and the next rebalance begins. Pure.
 Source: docs/reference/groups.md, section 4; KIP-134 (initial delay).
 """
 
@@ -25,22 +25,22 @@ from kafka_py.coordinator.groups.states import (
 )
 
 WRITE_AGAIN_MS = 1_000
-"""After a failed write of a generation without members, until the next attempt."""
+"""The pause after a failed write of a generation without members."""
 
 _OPEN = Round(RoundKind.OPEN)
 _NEXT_ATTEMPT = Round(RoundKind.NEXT_ATTEMPT)
 
-# ---- how a round begins
+# ---- the join phase begins
 
 
 def maybe_prepare(group: Group, reason: str, moment: Moment, out: Outcome) -> None:
-    """Begins a round unless one is under way (or the group is gone)."""
+    """Begins a rebalance unless its join phase is in progress or the group is Dead."""
     if group.state in CAN_REBALANCE:
         prepare(group, reason, moment, out)
 
 
 def prepare(group: Group, reason: str, moment: Moment, out: Outcome) -> None:
-    """Begins a round: whoever waits for an assignment has to join again."""
+    """Begins a rebalance: members whose SyncGroup is parked have to join again."""
     if group.state is COMPLETING_REBALANCE:
         withdraw_assignment(group, ErrorCode.REBALANCE_IN_PROGRESS, moment, out)
     out.cancel(SYNCS)
@@ -56,7 +56,7 @@ def prepare(group: Group, reason: str, moment: Moment, out: Outcome) -> None:
 
 
 def progress(group: Group, moment: Moment, out: Outcome) -> None:
-    """Somebody joined, left or died: perhaps the round can end."""
+    """Ends the join phase if it can end; called after a member joined, left or expired."""
     if group.round is not None and _can_end(group, group.round):
         group.round = None
         out.cancel(ROUND)
@@ -78,14 +78,14 @@ def _can_end(group: Group, joining: Round) -> bool:
 
 
 def withdraw_assignment(group: Group, error: ErrorCode, moment: Moment, out: Outcome) -> None:
-    """Nobody has anything to work on; those who wait for it are told `error`."""
+    """Clears all assignments of this generation, and answers the parked SyncGroup requests with `error`."""
     for member in group.members.values():
         member.assignment = b""
     answer_syncs(group, moment, out, error)
 
 
 def answer_syncs(group: Group, moment: Moment, out: Outcome, error: ErrorCode = ErrorCode.NONE) -> None:
-    """Gives everybody who waits for it the member's assignment, or the error."""
+    """Answers all parked SyncGroup requests, with the member's assignment or with the error."""
     failed = refused_sync(error) if error is not ErrorCode.NONE else None
     for member_id in list(group.syncs):
         member = group.members[member_id]
@@ -94,11 +94,11 @@ def answer_syncs(group: Group, moment: Moment, out: Outcome, error: ErrorCode = 
         answer_sync(group, member_id, result, out)
 
 
-# ---- how it ends
+# ---- the join phase ends
 
 
 def round_over(group: Group, moment: Moment, out: Outcome) -> None:
-    """The time of the round is over. A first round waits again while members keep coming and the limit allows."""
+    """The join phase has timed out. A first one is extended while members keep joining and the limit allows it."""
     ended = group.round
     if ended is None:
         return
@@ -113,8 +113,8 @@ def round_over(group: Group, moment: Moment, out: Outcome) -> None:
 
 
 def complete_round(group: Group, moment: Moment, out: Outcome) -> None:
-    """Everybody is here, or the time is over: who did not come is out (static members stay), and the next generation
-    begins with the rest.
+    """Every member has joined, or the time-out is over: dynamic members that did not join are removed, static ones
+    stay, and the next generation begins.
     """
     _remove_absent(group, out)
     if group.members and not _elect_present_leader(group, out):
@@ -142,7 +142,7 @@ def _remove_absent(group: Group, out: Outcome) -> None:
 
 
 def _elect_present_leader(group: Group, out: Outcome) -> bool:
-    """A leader who is not here hands over to the eldest who is; False when nobody is."""
+    """Replaces a leader that has not joined by the longest-standing member that has; False if no member has."""
     if group.leader not in group.joins:
         present = next((member_id for member_id in group.members if member_id in group.joins), None)
         if present is None:
@@ -167,7 +167,7 @@ def _begin_generation(group: Group, moment: Moment, out: Outcome) -> None:
 
 
 def joined(group: Group, member_id: str) -> JoinResult:
-    """The answer to a member of the present generation; the leader is told of all."""
+    """The JoinGroup response for a member of the current generation; only the leader's lists all members."""
     leader = group.leader or ""
     members = group.joined_members() if member_id == leader else ()
     return JoinResult(member_id, group.generation, group.protocol_type, group.protocol, leader, members)
@@ -177,10 +177,11 @@ def joined(group: Group, member_id: str) -> JoinResult:
 
 
 def _begin_empty_generation(group: Group, moment: Moment, out: Outcome) -> None:
-    """No member is left: that is written, and holds once it is. Members may come meanwhile; their round comes after.
+    """No member is left: the group becomes Empty once the record of that is written. Members that join meanwhile
+    take part in the next rebalance.
 
-    Apache Kafka 2.8.2 has the group empty before it is written: after a failed write and a fail-over the members
-    that left are back until they expire.
+    Apache Kafka 2.8.2 changes the state before the record is written: if the write fails and the coordinator changes,
+    members that left are in the group again until they expire.
     """
     following = group.next_without_members(moment.wall_ms)
     group.is_being_emptied = True
@@ -188,12 +189,12 @@ def _begin_empty_generation(group: Group, moment: Moment, out: Outcome) -> None:
 
 
 def emptied(group: Group, change: Emptied, error: ErrorCode, moment: Moment, out: Outcome) -> None:
-    """The record of a generation without members is written, or could not be: then the group stays what it was, and
-    the next generation begins when members have come, or after a pause.
+    """The record of a generation without members is written, or failed: then the group keeps its state, and the next
+    generation begins when members have joined, or after a pause.
     """
     group.is_being_emptied = False
     if group.state is not PREPARING_REBALANCE:
-        return  # its coordinator has moved
+        return  # the group was unloaded
     if error is ErrorCode.NONE:
         group.generation = change.generation
         group.protocol = None
@@ -209,18 +210,18 @@ def emptied(group: Group, change: Emptied, error: ErrorCode, moment: Moment, out
         _await_joins(group, _NEXT_ATTEMPT, WRITE_AGAIN_MS, moment, out)
 
 
-# ---- syncs that do not come
+# ---- missing syncs
 
 
 def synced(group: Group, member_id: str, out: Outcome) -> None:
-    """The member's sync has come."""
+    """The member's SyncGroup has arrived."""
     group.pending_syncs.discard(member_id)
     if not group.pending_syncs:
         out.cancel(SYNCS)
 
 
 def syncs_overdue(group: Group, moment: Moment, out: Outcome) -> None:
-    """A rebalance time-out after the round: members that have not synced are out."""
+    """The rebalance time-out after the join phase is over: members that have not synced are removed."""
     if group.state not in (COMPLETING_REBALANCE, STABLE):
         return
     late = [member for member in group.members.values() if member.member_id in group.pending_syncs]
@@ -232,24 +233,24 @@ def syncs_overdue(group: Group, moment: Moment, out: Outcome) -> None:
     prepare(group, f"removing members that did not sync in time: {names}", moment, out)
 
 
-# ---- members that go
+# ---- members that leave
 
 
 def remove_member(group: Group, member: Member, reason: str, moment: Moment, out: Outcome) -> None:
-    """A member left, or died: a new round begins without it, or the one under way may end."""
+    """A member left or expired: a rebalance begins without it, or the join phase in progress may end."""
     _forget(group, member, out)
     maybe_prepare(group, reason, moment, out)
     progress(group, moment, out)
 
 
 def remove_pending(group: Group, member_id: str, moment: Moment, out: Outcome) -> None:
-    """The owner of a new id will not come."""
+    """A new member did not join with its issued id in time."""
     sessions.forget_pending(group, member_id, out)
     progress(group, moment, out)
 
 
 def _forget(group: Group, member: Member, out: Outcome) -> None:
-    """Out of the group; what it waited for is answered so that a client that is still there joins again."""
+    """Removes a member; its parked requests are answered, so that a client that is still alive joins again."""
     sessions.end(member, out)
     answer_join(group, member.member_id, refused_join("", ErrorCode.UNKNOWN_MEMBER_ID), out)
     answer_sync(group, member.member_id, refused_sync(ErrorCode.UNKNOWN_MEMBER_ID), out)
@@ -257,7 +258,7 @@ def _forget(group: Group, member: Member, out: Outcome) -> None:
 
 
 def forget_rounds(group: Group, out: Outcome) -> None:
-    """The group is gone: nothing of it waits for time to pass any longer."""
+    """Cancels all timers of a removed group."""
     group.round = None
     out.cancel(ROUND)
     out.cancel(SYNCS)

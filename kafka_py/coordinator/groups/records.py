@@ -1,6 +1,6 @@
-"""The durable form of groups: keys and values of the records in `__consumer_offsets`.
+"""The stored format of groups: keys and values of the records in `__consumer_offsets`.
 
-Bytes to values and back, in every version that was ever written; nothing of logs or groups. Offsets are encoded by
+Converts bytes to values and back, in every version ever written; knows no logs and no groups. Offsets are encoded by
 hand, for there are many; groups by the declared messages (wire/messages/group_metadata_record.py).
 Source: docs/reference/groups.md, section 9; docs/reference/messages.tsv (OffsetCommitKey, OffsetCommitValue,
 GroupMetadataKey, GroupMetadataValue).
@@ -29,7 +29,7 @@ OFFSET_KEY_VERSION = 1
 GROUP_KEY_VERSION = 2
 NEWEST_VALUE_VERSION = 3
 EXPIRING_VALUE_VERSION = 1
-"""The one version of an offset value that has room for an expiry of its own."""
+"""The only version of an offset value that has a field for an explicit expiry."""
 
 _SHORT = Struct(">h")
 _INT = Struct(">i")
@@ -41,7 +41,7 @@ _new = tuple.__new__
 
 
 class ValueVersions(NamedTuple):
-    """Which versions of values are written; the inter-broker protocol decides, so that all brokers can read them."""
+    """Which versions of values are written: by the inter-broker protocol, so that all brokers can read them."""
 
     offset: int = NEWEST_VALUE_VERSION
     group: int = NEWEST_VALUE_VERSION
@@ -61,7 +61,7 @@ class GroupKey(NamedTuple):
 
 
 class UnreadableRecord(ValueError):
-    """A key or value that is cut short, of a version that nobody has written, or no text where text belongs."""
+    """A key or value is truncated, has an unknown version, or contains text that is not valid."""
 
 
 # ---- keys
@@ -94,7 +94,7 @@ def group_key(group: str) -> bytes:
 
 
 class KeyReader:
-    """Reads keys; equal names and partitions come out as the same objects, for a log repeats them all the time."""
+    """Reads keys; equal names and partitions become the same objects, because a log repeats them very often."""
 
     __slots__ = ("_groups", "_partitions")
 
@@ -103,7 +103,7 @@ class KeyReader:
         self._partitions: dict[bytes, TopicPartition] = {}
 
     def read(self, data: bytes) -> OffsetKey | GroupKey:
-        """What a record is about. Raises UnreadableRecord, also for a version that 2.8.2 does not know."""
+        """What a record is about. Raises UnreadableRecord, also for a version that Apache Kafka 2.8.2 does not know."""
         try:
             if data[0] == 0 and data[1] <= OFFSET_KEY_VERSION:
                 topic_at = 4 + (data[2] << 8 | data[3])
@@ -123,7 +123,7 @@ class KeyReader:
 
 
 def read_key(data: bytes) -> OffsetKey | GroupKey:
-    """One key by itself; see KeyReader.read."""
+    """Reads a single key; see KeyReader.read."""
     return KeyReader().read(data)
 
 
@@ -138,7 +138,7 @@ def _read_partition(data: bytes) -> TopicPartition:
 
 
 def offset_value(commit: CommittedOffset, version: int = NEWEST_VALUE_VERSION) -> bytes:
-    """The value of an offset record; an expiry of its own makes it version 1 whatever `version` says."""
+    """The value of an offset record; an explicit expiry makes it version 1 whatever `version` is."""
     metadata = commit.metadata.encode()
     if commit.expire_timestamp != NO_EXPIRY or version == EXPIRING_VALUE_VERSION:
         head = _OFFSET_AND_LENGTH.pack(EXPIRING_VALUE_VERSION, commit.offset, len(metadata))
@@ -179,9 +179,9 @@ def read_offset_value(data: bytes, record_offset: int) -> CommittedOffset:
 
 
 def group_value(group: Group, assignments: Mapping[str, bytes], version: int = NEWEST_VALUE_VERSION) -> bytes:
-    """The group as it is, with what each member is to work on (none for those that `assignments` lacks).
+    """The group as it is, with the members' assignments (empty for those that `assignments` lacks).
 
-    Of each member's strategies only the metadata of the chosen one is kept.
+    Of each member's strategies only the metadata of the chosen one is stored.
     """
     protocol = group.protocol
     members = [
@@ -209,7 +209,7 @@ def group_value(group: Group, assignments: Mapping[str, bytes], version: int = N
 
 
 def read_group_value(data: bytes) -> GroupMetadataValue:
-    """What a record says of its group. Raises UnreadableRecord."""
+    """The group that a record describes. Raises UnreadableRecord."""
     version = int.from_bytes(data[:2], "big", signed=True)
     if not 0 <= version <= NEWEST_VALUE_VERSION:
         raise UnreadableRecord(f"version {version} of a group is not known")

@@ -1,7 +1,7 @@
-"""What a group loses when offsets expire, are deleted, or go with their topic; and when the group itself ends.
+"""Removal of a group's offsets, when they expire, are deleted or their topic is deleted; and of the group itself.
 
-Pure: the group, a value in memory, is changed, and what must be deleted from the log as well is returned. Nobody waits
-for those deletion records: what is lost of them is found and removed again.
+Pure: changes the group, a value in memory, and returns what must be deleted from the log as well. The tombstones are
+not awaited: what a lost one leaves behind is found and removed again.
 Source: docs/reference/groups.md, sections 7, 8 and 11; KIP-211, KIP-496.
 """
 
@@ -20,16 +20,16 @@ from kafka_py.wire.messages.consumer_protocol import ConsumerProtocolSubscriptio
 from kafka_py.wire.primitives import MalformedMessage
 
 CONSUMER = "consumer"
-"""The protocol type whose members say which topics they read."""
+"""The protocol type whose members state the topics to which they subscribe."""
 
 _VERSION_SIZE = 2
 
 
 class Removed(NamedTuple):
-    """What a group has no longer.
+    """What was removed from a group.
 
     offsets: the partitions whose commits were removed. group: whether the group is removed too. has_record: whether
-    the group has a record of its own, which one that only kept offsets never got.
+    the group has a record of its own; a group that only stored offsets has none.
     """
 
     offsets: Sequence[TopicPartition]
@@ -41,7 +41,7 @@ NOTHING = Removed((), group=False, has_record=False)
 
 
 def remove_expired(group: Group, wall_ms: int, retention_ms: int) -> Removed:
-    """Drops the offsets that nobody has needed for the retention time, and the group if it is left with nothing."""
+    """Removes expired offsets, and the group if it is empty after that."""
     if group.is_dead:
         return NOTHING
     expired = expired_offsets(group, wall_ms, retention_ms)
@@ -51,25 +51,25 @@ def remove_expired(group: Group, wall_ms: int, retention_ms: int) -> Removed:
 
 
 def remove_topics(group: Group, topics: Collection[str], wall_ms: int) -> Removed:
-    """The topics are deleted: so are their offsets, also those on their way."""
+    """Removes the offsets of deleted topics, including pending ones."""
     found = [] if group.is_dead else group.offsets.of_topics(topics)
     return _removed(group, group.offsets.remove(found), wall_ms) if found else NOTHING
 
 
 def remove_offsets(group: Group, topic_partitions: Sequence[TopicPartition], wall_ms: int) -> Removed:
-    """Forgets what the group has committed for these partitions, and the group if it is left with nothing."""
+    """Removes the group's offsets of these partitions, and the group if it is empty after that."""
     return _removed(group, group.offsets.remove(topic_partitions), wall_ms)
 
 
 def remove_group(group: Group) -> Removed:
-    """The group, which is Dead, loses all its offsets."""
+    """Removes all offsets of the group, which is Dead."""
     return Removed(group.offsets.remove_all(), group=True, has_record=group.generation > 0)
 
 
 def unsubscribed(group: Group | None, group_id: str, asked: Sequence[TopicPartition]) -> list[TopicPartition]:
-    """The partitions whose offsets OffsetDelete may remove: those of topics that no member reads.
+    """The partitions whose offsets OffsetDelete may remove: those of topics to which no member subscribes.
 
-    Raises KafkaError: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP for a group that is at work on something else than topics.
+    Raises KafkaError: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP for an active group that is not a consumer group.
     """
     if group is None or group.is_dead:
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"there is no group {group_id}")
@@ -82,21 +82,21 @@ def unsubscribed(group: Group | None, group_id: str, asked: Sequence[TopicPartit
 
 
 def _removed(group: Group, offsets: Sequence[TopicPartition], wall_ms: int) -> Removed:
-    """An Empty group that holds no offsets, no pending ones either, ends unless somebody is about to join it."""
+    """What was removed. An Empty group without offsets, pending ones and pending members becomes Dead."""
     if group.is_empty and group.offsets.is_empty and not group.pending_members:
         group.become(DEAD, wall_ms)
     return Removed(offsets, group=group.is_dead, has_record=group.generation > 0)
 
 
-# ---- what was kept long enough
+# ---- expiry
 
 
 def expired_offsets(group: Group, now_ms: int, retention_ms: int) -> list[TopicPartition]:
-    """The partitions whose commit nobody will miss; never one with another commit on its way.
+    """The partitions whose commit has expired; never one with another commit pending.
 
-    A group that has lost its members keeps its offsets for the retention from that moment on, a simple consumer from
-    each commit on, and members that are at work keep those of the topics they read. Any other group keeps all.
-    now_ms: wall clock. An expiry that a client has asked for counts in place of the retention.
+    A group that has lost its members keeps its offsets for the retention time from that moment on, a simple consumer
+    from each commit on; an active group keeps those of subscribed topics. Any other group keeps all.
+    now_ms: wall clock. An expiry that a client has asked for replaces the retention time.
     """
     empty_since_ms = group.current_state_timestamp
     if group.protocol_type is None:
@@ -113,7 +113,7 @@ def expired_offsets(group: Group, now_ms: int, retention_ms: int) -> list[TopicP
 
 
 def subscribed_topics(group: Group) -> frozenset[str] | None:
-    """What the members of a consumer group read; None when it cannot be told, for then it may be anything."""
+    """The topics to which members subscribe; None if a subscription is unreadable: then it may be any topic."""
     if group.protocol_type != CONSUMER:
         return None
     topics: set[str] = set()

@@ -1,7 +1,7 @@
-"""One partition of `__consumer_offsets` read back into groups.
+"""Loads groups from one partition of `__consumer_offsets`.
 
-The last word on each key counts; commits inside a transaction count once its marker says so. Records that cannot be
-read are skipped and logged. Knows records and groups, no files. Source: docs/reference/groups.md, section 10.
+The last record of each key counts; commits of a transaction count once its marker is read. Unreadable records are
+skipped and logged. Knows records and groups, no files. Source: docs/reference/groups.md, section 10.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _Keyed = dict[str, dict[TopicPartition, CommittedOffset]]
 
 
 class GroupReplay:
-    """Takes records in, and hands the groups over when all are read.
+    """Takes records, and hands the groups over when all are read.
 
-    take_over: gets the groups as one, by id, and those with commits in open transactions by producer id.
-    tell_loaded: hears of each group afterwards.
+    take_over: called once with all groups by id, and those with commits in open transactions by producer id.
+    tell_loaded: called with each group afterwards.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class GroupReplay:
     # ---- groups
 
     def finish(self) -> Iterator[object]:
-        """Makes the groups: one for each that has a record of its own, or offsets, or commits in open transactions."""
+        """Creates a group for each group id with a record of its own, offsets, or commits in open transactions."""
         if self._skipped:
             log.error("%d records of the offsets topic were left out", self._skipped)
         now_ms = self._clock.wall_ms()
@@ -140,7 +140,7 @@ class GroupReplay:
 
 
 def restore(group: Group, value: GroupMetadataValue) -> None:
-    """Makes of a new group what its record says."""
+    """Restores a new group from its record."""
     timestamp = value.current_state_timestamp
     group.restore(
         generation=value.generation,
@@ -153,9 +153,9 @@ def restore(group: Group, value: GroupMetadataValue) -> None:
 
 
 def _member(stored: MemberMetadata, protocol: str) -> Member:
-    """A member as it was; until it joins again it knows only the strategy that was chosen.
+    """Restores a member; until it joins again it supports only the strategy that was chosen.
 
-    Records of version 0 have no rebalance time-out; the session time-out stands in.
+    Records of version 0 have no rebalance time-out; the session time-out is used instead.
     """
     return Member(
         member_id=stored.member_id,

@@ -1,4 +1,4 @@
-"""What members ask for and what they are told, as plain values that handlers translate.
+"""Requests of members and their results, as plain values that handlers translate.
 
 Source: docs/reference/groups.md, sections 3, 5 and 7.
 """
@@ -41,10 +41,10 @@ class JoinRequest:
 
 @dataclass(frozen=True, slots=True)
 class SyncRequest:
-    """A request for one's assignment.
+    """A request of a member for its assignment.
 
-    protocol_type, protocol: what the member believes (v5+); None is not checked. assignments: by member id, from the
-    leader alone.
+    protocol_type, protocol: what the member expects (v5+); None is not checked. assignments: by member id, sent only
+    by the leader.
     """
 
     group_id: str
@@ -57,7 +57,7 @@ class SyncRequest:
 
 
 class Leaver(NamedTuple):
-    """Who is to go: a member by its id, or a static one by its instance id and an empty member id."""
+    """A member that leaves: named by its id, or a static one by its instance id and an empty member id."""
 
     member_id: str
     group_instance_id: str | None = None
@@ -83,11 +83,11 @@ NO_GENERATION = -1
 NO_MEMBER_ID = ""
 
 Ticket = int
-"""Stands for a request that is answered once, now or later; the driver knows whose it is."""
+"""Identifies a request that is answered once, now or later; the driver maps it to the caller."""
 
 
 class JoinedMember(NamedTuple):
-    """A member as the leader sees it. metadata: its part of the chosen protocol."""
+    """A member as listed for the leader. metadata: its metadata for the chosen protocol."""
 
     member_id: str
     group_instance_id: str | None
@@ -95,7 +95,7 @@ class JoinedMember(NamedTuple):
 
 
 class JoinResult(NamedTuple):
-    """The answer to a join. members: all of them for the leader, none for the others."""
+    """The response to a join. members: all of them for the leader, none for the others."""
 
     member_id: str
     generation: int = NO_GENERATION
@@ -107,7 +107,7 @@ class JoinResult(NamedTuple):
 
 
 class SyncResult(NamedTuple):
-    """The answer to a sync: what this member is to work on."""
+    """The response to a sync: the member's assignment."""
 
     protocol_type: str | None = None
     protocol: str | None = None
@@ -120,10 +120,10 @@ AnswerSync = Callable[[SyncResult], None]
 
 
 def refused_join(member_id: str, error: ErrorCode) -> JoinResult:
-    """The answer to a join that failed."""
+    """The response to a join that failed."""
     return JoinResult(member_id, error=error)
 
 
 def refused_sync(error: ErrorCode) -> SyncResult:
-    """The answer to a sync that failed."""
+    """The response to a sync that failed."""
     return SyncResult(error=error)

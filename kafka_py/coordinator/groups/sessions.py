@@ -1,8 +1,8 @@
-"""Who is alive: every member has a deadline, which each sign of life moves.
+"""Sessions of members: every member has a deadline, which each of its requests moves.
 
-A heartbeat must cost next to nothing, for there are many: it only notes the new deadline. The member's one timer looks
-at the deadline when it fires and is armed again for the rest, so a timer is touched once a session time-out, not once a
-heartbeat. Pure; what a death leads to is rebalancing.py's. Source: docs/reference/groups.md, sections 3 and 5.
+Heartbeats are very frequent and must be cheap: a heartbeat only stores the new deadline. The member's one timer checks
+the deadline when it fires and is armed again for the rest, so it is touched once a session time-out, not once a
+heartbeat. Pure; rebalancing.py handles expired members. Source: docs/reference/groups.md, sections 3 and 5.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _REBALANCE_IN_PROGRESS = (ErrorCode.REBALANCE_IN_PROGRESS, None)
 def heartbeat(
     group: Group, member_id: str, generation: int, group_instance_id: str | None, now_ms: float
 ) -> tuple[ErrorCode, TimerChange | None]:
-    """Heartbeat: the member is alive. NONE, or why it has to rejoin or stop; and what this changes of its timer."""
+    """Heartbeat: extends the session. NONE or the error for the member, and the change of its timer."""
     try:
         member = group.speaker(member_id, group_instance_id, generation)
     except KafkaError as error:
@@ -35,9 +35,9 @@ def heartbeat(
 
 
 def extend(member: Member, timeout_ms: float, now_ms: float) -> TimerChange | None:
-    """The member lives for `timeout_ms` from now on, longer or shorter than it would have.
+    """Lets the session end `timeout_ms` from now, which may be earlier or later than before.
 
-    A timer that looks too early is left alone; None then.
+    A timer that fires before that is left as it is; then the result is None.
     """
     deadline = now_ms + timeout_ms
     member.deadline_ms = deadline
@@ -49,26 +49,26 @@ def extend(member: Member, timeout_ms: float, now_ms: float) -> TimerChange | No
 
 
 def touch(member: Member, now_ms: float, out: Outcome) -> None:
-    """A sign of life: the session lasts its whole time-out from now on."""
+    """Extends the session by its whole time-out from now on."""
     keep(member, member.session_timeout_ms, now_ms, out)
 
 
 def keep(member: Member, timeout_ms: float, now_ms: float, out: Outcome) -> None:
-    """As `extend`, for a decision of which more follows."""
+    """As `extend`, but collects the change of the timer in an outcome."""
     change = extend(member, timeout_ms, now_ms)
     if change is not None:
         out.timers.append(change)
 
 
 def end(member: Member, out: Outcome) -> None:
-    """The member is gone, or is renamed: the timer in its name ends."""
+    """Cancels the timer of a member that was removed or has a new id."""
     if member.looks_at_ms is not None:
         member.looks_at_ms = None
         out.cancel(TimerName(TimerKind.SESSION, member.member_id))
 
 
 def look(group: Group, member_id: str, now_ms: float, out: Outcome) -> Member | None:
-    """The timer of a member fired: the member, if its session is over."""
+    """The timer of a member fired: returns the member if its session has expired."""
     member = group.members.get(member_id)
     if member is None or group.is_dead:
         return None
@@ -84,13 +84,13 @@ def look(group: Group, member_id: str, now_ms: float, out: Outcome) -> Member | 
 
 
 def expect(group: Group, member_id: str, timeout_ms: float, out: Outcome) -> None:
-    """The owner of a new id has so long to come back with it."""
+    """Starts the time-out within which a new member has to join with its issued id."""
     group.pending_members[member_id] = None
     out.arm(TimerName(TimerKind.PENDING, member_id), timeout_ms)
 
 
 def forget_pending(group: Group, member_id: str, out: Outcome) -> bool:
-    """The id is no longer expected; False when it was not."""
+    """Removes a pending id; False if it was not pending."""
     if member_id not in group.pending_members:
         return False
     del group.pending_members[member_id]

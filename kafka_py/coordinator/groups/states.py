@@ -1,6 +1,6 @@
 """The states of a consumer group and the legal moves between them; the only place that lists them.
 
-What happens on a move is rebalancing.py's and its neighbours'. Source: docs/reference/groups.md, section 2.
+The actions on a move are in rebalancing.py and its neighbours. Source: docs/reference/groups.md, section 2.
 """
 
 from enum import Enum
@@ -9,7 +9,7 @@ from kafka_py.base.moves import moves_between
 
 
 class GroupState(Enum):
-    """What a group is at; the value is its name as DescribeGroups and ListGroups say it."""
+    """The state of a group; the value is its name in DescribeGroups and ListGroups."""
 
     EMPTY = "Empty"  # no members, perhaps offsets
     PREPARING_REBALANCE = "PreparingRebalance"  # waiting for its members to join
@@ -34,4 +34,4 @@ MOVES = moves_between("group", {
 """From each state, the states it may move to. DEAD to DEAD: a group may be unloaded after it was removed."""
 
 CAN_REBALANCE = frozenset(MOVES.before(PREPARING_REBALANCE))
-"""The states in which a new round of joining may begin."""
+"""The states in which a rebalance may begin."""

@@ -1,4 +1,4 @@
-"""A static member comes back after a restart: it takes over its former self's place, mostly without a rebalance.
+"""A static member rejoins after a restart: it replaces its previous member id, mostly without a rebalance.
 
 Pure. Source: docs/reference/groups.md, section 6; KIP-345.
 """
@@ -26,12 +26,12 @@ from kafka_py.coordinator.groups.states import COMPLETING_REBALANCE, STABLE
 def replace_static_member(
     group: Group, request: JoinRequest, new_id: str, ticket: Ticket, moment: Moment, out: Outcome
 ) -> None:
-    """The owner of a registered instance id joins without a member id: it becomes `new_id`, its former self is fenced.
+    """A registered instance id joins without a member id: it becomes `new_id`, and its previous member id is fenced.
 
-    In a stable group whose strategy stays the chosen one it continues with its former assignment as soon as its new id
-    is written. Otherwise it takes part in the round that runs, or begins one. Other than what the leader assigns, the
-    new id counts before it is written: requests under the former one are refused from now on, and a write that failed
-    restores it.
+    In a stable group whose chosen strategy stays the same, the member keeps its previous assignment as soon as its new
+    id is written. Otherwise it takes part in the rebalance in progress, or begins one. Unlike an assignment, the new id
+    counts before it is written: requests under the previous one are refused from now on, and a failed write restores
+    it.
     """
     instance_id = request.group_instance_id
     assert instance_id is not None
@@ -54,16 +54,16 @@ def replace_static_member(
         change = Replaced(group.generation, new_id, old_id, old_leader, old_protocols)
         out.records.append(Record(group, assignments, change))
     elif group.state in (STABLE, COMPLETING_REBALANCE):
-        # The leader may be busy with an assignment for the former id, of which the new one would get nothing.
+        # The leader may be computing an assignment for the former id, which would leave the new one without any.
         prepare(group, f"static member {instance_id} came back as {new_id}", moment, out)
 
 
 def replaced(group: Group, change: Replaced, error: ErrorCode, moment: Moment, out: Outcome) -> None:
-    """The new id is written and the member continues, or could not be: then it stays what it was."""
+    """The new id is written and the member continues, or the write failed and the member keeps its previous id."""
     new_id = change.member_id
     member = group.members.get(new_id)
     if group.state is not STABLE or group.generation != change.generation or member is None:
-        return  # a round began meanwhile, and answers it; or it went, and was told so
+        return  # a rebalance that began meanwhile answers it, or its removal already has
     leader = change.former_leader or NO_MEMBER_ID
     if error is not ErrorCode.NONE:
         out.note(
@@ -75,7 +75,7 @@ def replaced(group: Group, change: Replaced, error: ErrorCode, moment: Moment, o
         group.rename(member, change.former_id)
         group.set_protocols(member, change.former_protocols)
     else:
-        # Naming the former leader keeps a leader that came back from assigning: nobody would get what it assigns.
+        # With the former leader's id in the response a returning leader computes no assignment, which would be lost.
         result = JoinResult(new_id, change.generation, group.protocol_type, group.protocol, leader)
         answer_join(group, new_id, result, out)
     sessions.touch(member, moment.now_ms, out)

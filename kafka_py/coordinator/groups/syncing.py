@@ -1,6 +1,6 @@
-"""SyncGroup: the leader hands in what everybody is to work on, everybody collects it.
+"""SyncGroup: the leader sends the assignment of all members, and every member fetches its own.
 
-The assignment is in the log before anyone is told of it, so that a coordinator that takes over knows it too. Pure.
+The assignment is in the log before any member receives it, so that a new coordinator knows it too. Pure.
 Source: docs/reference/groups.md, section 5; KIP-559 (protocol type and name are checked).
 """
 
@@ -49,7 +49,7 @@ def sync(group: Group, event: Sync, moment: Moment, out: Outcome) -> None:
 
 
 def _member(group: Group, request: SyncRequest) -> Member:
-    """The member of a group in which there is or will be an assignment. Raises KafkaError."""
+    """The member, if the group has or awaits an assignment. Raises KafkaError."""
     member = group.speaker(request.member_id, request.group_instance_id, request.generation)
     if request.protocol_type is not None and request.protocol_type != group.protocol_type:
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
@@ -61,7 +61,7 @@ def _member(group: Group, request: SyncRequest) -> Member:
 
 
 def _take_assignment(group: Group, given: Mapping[str, bytes], out: Outcome) -> None:
-    """The leader's word: written first, then told to all. Members it forgot get nothing, strangers are ignored."""
+    """Has the leader's assignment written. Members that it omits get an empty one, unknown member ids are ignored."""
     assignments = {member_id: given.get(member_id, b"") for member_id in group.members}
     out.note(
         f"Group {group.id}: the leader has assigned generation {group.generation}, {len(assignments)} members"
@@ -70,9 +70,9 @@ def _take_assignment(group: Group, given: Mapping[str, bytes], out: Outcome) -> 
 
 
 def assigned(group: Group, change: Assigned, error: ErrorCode, moment: Moment, out: Outcome) -> None:
-    """The assignment is written and holds, or could not be: then all have to join again."""
+    """The assignment is written and becomes valid, or the write failed: then all members have to join again."""
     if group.state is not COMPLETING_REBALANCE or group.generation != change.generation:
-        return  # another round began meanwhile, and those who waited were told
+        return  # another rebalance began meanwhile and has answered the parked requests
     if error is not ErrorCode.NONE:
         withdraw_assignment(group, error, moment, out)
         maybe_prepare(group, f"the assignment was not written: {error.name}", moment, out)
