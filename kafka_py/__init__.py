@@ -7,7 +7,7 @@
     net/          sockets
     zk/           ZooKeeper
     replication/  one partition, its leader and its followers
-    coordinator/  consumer groups, kept in a compacted topic
+    coordinator/  consumer groups and transactions, kept in compacted topics
     controller/   who leads what
     broker/       the server
     clients/      producer, consumer and admin client

@@ -9,7 +9,8 @@
     move_states.py   the states of a move between log directories
     mover.py         moves replicas between log directories
 
-Not obvious: everything runs on the broker's one loop; only the (I/O) files await. A change of the in-sync set counts
+Not obvious: everything runs on the broker's one loop. state/ never awaits; follower/, mover.py, role_changes.py and
+of leader/ the files appends.py, fetches.py, isr_updates.py and time_lookups.py do. A change of the in-sync set counts
 when it is written; until then the high watermark waits for the larger of the two sets. A follower recognises late
 responses by the identity of its fetch state, because a new leader epoch creates a new object.
 """
