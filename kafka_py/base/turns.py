@@ -2,15 +2,16 @@
 
 Three forms: a coroutine asks a Turn now and then whether it has held the loop for long, or takes a large collection
 from `sliced`, which needs no clock; a generator stops after every few elements and is driven by `run_turn`, or to its
-end by `finish`. However many of them there are, one of them has a turn between two looks at the sockets: the requests
-that one client has sent at once, each of which takes long, hold the loop no longer than one of them.
+end by `finish` or by `take_in_turns`. However many of them there are, one of them has a turn between two looks at the
+sockets: the requests that one client has sent at once, each of which takes long, hold the loop no longer than one of
+them.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Collection, Generator
+from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterable
 from itertools import islice
 from typing import Any, Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
@@ -67,20 +68,27 @@ async def next_turn() -> None:
 
 
 class Turn:
-    """Lets others have the loop when this work has held it for long; several tasks with one Turn share its time."""
+    """Lets others have the loop when this work has held it for `turn_ms`; tasks with one Turn share its time."""
 
-    __slots__ = ("_clock", "_ends_ms")
+    __slots__ = ("_clock", "_ends_ms", "_turn_ms")
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, turn_ms: float = TURN_MS) -> None:
         self._clock = clock
-        self._ends_ms = clock.monotonic_ms() + TURN_MS
+        self._turn_ms = turn_ms
+        self._ends_ms = clock.monotonic_ms() + turn_ms
 
     async def maybe_yield(self) -> None:
         while self._clock.monotonic_ms() >= (over_ms := self._ends_ms):
             await next_turn()
             if self._ends_ms == over_ms:  # no other task has begun the next turn
-                self._ends_ms = self._clock.monotonic_ms() + TURN_MS
+                self._ends_ms = self._clock.monotonic_ms() + self._turn_ms
                 return
+
+
+async def take_in_turns(steps: Iterable[object], turn: Turn) -> None:
+    """Runs a generator, whose values mean nothing, to its end; after each of them the turn may be over."""
+    for _ in steps:
+        await turn.maybe_yield()
 
 
 class Done(NamedTuple, Generic[T]):

@@ -8,7 +8,6 @@ Source: docs/reference/groups.md, section 10.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Protocol
@@ -16,6 +15,7 @@ from typing import Any, Protocol
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.turns import Turn
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.log.validation.record_work import plain_limit
 from kafka_py.records.batch import (
@@ -32,7 +32,7 @@ from kafka_py.records.control import ControlType, read_control_type
 
 log = logging.getLogger(__name__)
 
-TURN_MS = 2.0
+LOADING_TURN_MS = 2.0
 """How long such work keeps the loop before others have it."""
 RECORDS_AT_ONCE = 200
 """Records that are taken in between two looks at the clock."""
@@ -61,22 +61,6 @@ InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
 """Runs what blocks in a thread and gives its result."""
 
 
-class LoadingTurn:
-    """Lets others have the loop when this work has held it for long."""
-
-    __slots__ = ("_clock", "_ends_ms")
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._ends_ms = clock.monotonic_ms() + TURN_MS
-
-    async def maybe_end(self) -> None:
-        """Gives the loop away if the turn is over; call it outside of what must not be interrupted."""
-        if self._clock.monotonic_ms() >= self._ends_ms:
-            await asyncio.sleep(0)
-            self._ends_ms = self._clock.monotonic_ms() + TURN_MS
-
-
 class PartitionLoad:
     """One reading of one partition.
 
@@ -100,7 +84,7 @@ class PartitionLoad:
         self._name = topic_partition
         self._log = partition_log
         self._replay = replay
-        self._turn = LoadingTurn(clock)
+        self._turn = Turn(clock, LOADING_TURN_MS)
         self._in_thread = in_thread
         self._is_wanted = is_wanted
         self._settle = settle
@@ -120,7 +104,7 @@ class PartitionLoad:
         for number, _ in enumerate(self._replay.finish(), 1):
             if number % _STEPS_TO_SETTLE == 0:
                 self._settle()
-            await self._turn.maybe_end()
+            await self._turn.maybe_yield()
             if not self._is_wanted():
                 return False
         self._settle()
@@ -163,7 +147,7 @@ class PartitionLoad:
             if header.last_offset >= offset:
                 await self._batch(data, position, header)
             next_offset = max(header.next_offset, offset)
-            await self._turn.maybe_end()
+            await self._turn.maybe_yield()
             if not self._is_wanted():
                 break
         if next_offset == offset:
@@ -187,7 +171,7 @@ class PartitionLoad:
                     return
                 self._replay.records(header, records)
                 self.record_count += len(records)
-                await self._turn.maybe_end()
+                await self._turn.maybe_yield()
         except (CorruptBatch, KafkaError) as corrupt:
             self.skipped += 1
             log.error("%s: the batch at offset %d is left out: %s", self._name, header.base_offset, corrupt)

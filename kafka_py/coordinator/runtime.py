@@ -21,7 +21,8 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.supervision import Backoff, Supervisor
-from kafka_py.coordinator.loading import InThread, LoadingTurn, PartitionLoad, Replay
+from kafka_py.base.turns import Turn, take_in_turns
+from kafka_py.coordinator.loading import LOADING_TURN_MS, InThread, PartitionLoad, Replay
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.records.java_hash import partition_for_id
 
@@ -171,9 +172,7 @@ class CoordinatorRuntime:
         return True
 
     async def _in_turns(self, steps: Iterable[object]) -> None:
-        turn = LoadingTurn(self._around.clock)
-        for _ in steps:
-            await turn.maybe_end()
+        await take_in_turns(steps, Turn(self._around.clock, LOADING_TURN_MS))
 
     # ---- appending
 

@@ -14,6 +14,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.base.internal_topics import TRANSACTION_STATE_TOPIC
 from kafka_py.base.purgatory import Purgatory
 from kafka_py.base.supervision import Every
+from kafka_py.base.turns import Turn, take_in_turns
 from kafka_py.broker.observe.metrics import PurgatoryMetrics
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.broker.settings.live_config import LiveConfig
@@ -24,7 +25,7 @@ from kafka_py.coordinator.groups.metadata_store import TOPIC as OFFSETS_TOPIC
 from kafka_py.coordinator.groups.metadata_store import GroupStore
 from kafka_py.coordinator.groups.offset_keeper import OffsetKeeper
 from kafka_py.coordinator.groups.records import ValueVersions
-from kafka_py.coordinator.loading import LoadingTurn
+from kafka_py.coordinator.loading import LOADING_TURN_MS
 from kafka_py.coordinator.metrics import (
     GroupCoordinatorMetrics,
     GroupMetrics,
@@ -188,9 +189,7 @@ class Coordinators:
             self._rounds.discard(name)
 
     async def _in_turns(self, steps: Iterator[object]) -> None:
-        turn = LoadingTurn(self._clock)
-        for _ in steps:
-            await turn.maybe_end()
+        await take_in_turns(steps, Turn(self._clock, LOADING_TURN_MS))
 
     def close(self) -> None:
         """The broker stops: nobody is served any more."""

@@ -5,7 +5,7 @@ from collections.abc import Generator
 
 import pytest
 
-from kafka_py.base.turns import TURN_MS, Done, Turn, finish, next_turn, release, run_turn, sliced
+from kafka_py.base.turns import TURN_MS, Done, Turn, finish, next_turn, release, run_turn, sliced, take_in_turns
 from kafka_py.testing.clock import ManualClock
 
 
@@ -52,6 +52,40 @@ def test_others_have_the_loop_between_turns() -> None:
         clock.advance(TURN_MS)
         await turn.maybe_yield()
         assert seen == ["another", "a third"]
+
+    asyncio.run(scenario())
+
+
+def test_a_turn_may_be_shorter() -> None:
+    async def scenario() -> None:
+        clock = ManualClock()
+        seen = []
+        turn = Turn(clock, TURN_MS - 1)
+        asyncio.get_running_loop().call_soon(seen.append, "another")
+        clock.advance(TURN_MS - 2)
+        await turn.maybe_yield()
+        assert seen == []
+        clock.advance(1)
+        await turn.maybe_yield()
+        assert seen == ["another"]
+
+    asyncio.run(scenario())
+
+
+def test_a_generator_is_taken_to_its_end_and_others_have_the_loop_meanwhile() -> None:
+    async def scenario() -> None:
+        clock = ManualClock()
+        seen: list[object] = []
+
+        def steps() -> Generator[str, None, None]:
+            for number in range(4):
+                clock.advance(TURN_MS / 2)
+                seen.append(number)
+                yield "this means nothing"
+
+        asyncio.get_running_loop().call_soon(seen.append, "another")
+        await take_in_turns(steps(), Turn(clock))
+        assert seen == [0, 1, "another", 2, 3]
 
     asyncio.run(scenario())
 

@@ -12,7 +12,7 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.coordinator.loading import RECORDS_AT_ONCE, TURN_MS, LoadingTurn
+from kafka_py.coordinator.loading import RECORDS_AT_ONCE
 from kafka_py.coordinator.runtime import Appended, CoordinatorRuntime, RuntimeServices
 from kafka_py.log.model.answers import Origin
 from kafka_py.log.partition.partition_log import PartitionLog
@@ -22,7 +22,6 @@ from kafka_py.records.builder import with_records
 from kafka_py.records.compression import Codec, compress
 from kafka_py.records.control import ControlType
 from kafka_py.records.varints import encode_varint
-from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.fakes.stored_logs import LogWorld, batch
 from kafka_py.testing.virtual_time import run_virtual, virtual_clock
 
@@ -228,35 +227,6 @@ def test_appends_go_to_partitions_that_are_ours(world: World) -> None:
     world.run()
     world.runtime.append(3, b"", -1, 100, lambda code, offset: heard.append((code, offset)))
     assert heard == [(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1), (ErrorCode.NONE, 7)]
-
-
-class HurryingClock(ManualClock):
-    """Every look at it costs a millisecond."""
-
-    def monotonic_ms(self) -> float:
-        self.advance(1)
-        return super().monotonic_ms()
-
-
-def test_others_have_their_turn_after_a_few_milliseconds() -> None:
-    async def scenario() -> int:
-        clock = HurryingClock()
-        turn = LoadingTurn(clock)
-        runs = 0
-
-        async def neighbour() -> None:
-            nonlocal runs
-            while True:
-                runs += 1
-                await asyncio.sleep(0)
-
-        task = asyncio.create_task(neighbour())
-        for _ in range(int(20 * TURN_MS)):
-            await turn.maybe_end()
-        task.cancel()
-        return runs
-
-    assert 10 <= asyncio.run(scenario()) <= 20
 
 
 def test_the_name_of_a_group_decides_its_partition(world: World) -> None:
