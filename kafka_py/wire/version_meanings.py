@@ -66,6 +66,9 @@ METADATA = _each_version(
     ),
 )
 
+LEADER_AND_ISR_BY_TOPIC = _each_version(ApiKey.LEADER_AND_ISR, lambda version: version >= 2)
+"""Whether the request groups partitions by topic; else it is a flat list."""
+
 LEADER_AND_ISR_BY_TOPIC_ID = _each_version(ApiKey.LEADER_AND_ISR, lambda version: version >= 5)
 """Whether the answer groups partitions by topic id; else it is a flat list with topic names."""
 
@@ -86,6 +89,25 @@ UPDATE_METADATA_ADDRESSES = _each_version(
         else BrokerAddresses.BY_PROTOCOL
         if version >= 1
         else BrokerAddresses.ONE
+    ),
+)
+
+UPDATE_METADATA_BY_TOPIC = _each_version(ApiKey.UPDATE_METADATA, lambda version: version >= 5)
+"""Whether partitions are grouped by topic; else they are a flat list."""
+
+
+class StopReplicaForm(Enum):
+    """How StopReplica lists partitions, and what it says of each."""
+
+    FLAT = "a flat list, with one flag for all that says whether they are deleted"
+    BY_TOPIC = "by topic, with one flag for all"
+    STATES = "by topic, each with a leader epoch and a flag of its own"
+
+
+STOP_REPLICA = _each_version(
+    ApiKey.STOP_REPLICA,
+    lambda version: (
+        StopReplicaForm.STATES if version >= 3 else StopReplicaForm.BY_TOPIC if version >= 1 else StopReplicaForm.FLAT
     ),
 )
 
@@ -144,6 +166,15 @@ DELETE_TOPICS_DISABLED = _each_version(
     lambda version: ErrorCode.TOPIC_DELETION_DISABLED if version >= 3 else ErrorCode.INVALID_REQUEST,
 )
 """The error where delete.topic.enable is false."""
+
+DELETE_TOPICS_BY_ID = _each_version(ApiKey.DELETE_TOPICS, lambda version: version >= 6)
+"""Whether topics are named or given by their ids; else there are names only (KIP-516)."""
+
+DELETE_TOPICS_HAS_MESSAGE = _each_version(ApiKey.DELETE_TOPICS, lambda version: version >= 5)
+"""Whether an error comes with a message (KIP-599)."""
+
+ELECT_LEADERS_HAS_TYPE = _each_version(ApiKey.ELECT_LEADERS, lambda version: version >= 1)
+"""Whether the kind of election is named; else it is a preferred one (KIP-460)."""
 
 DESCRIBE_CONFIGS_HAS_IS_DEFAULT = _each_version(ApiKey.DESCRIBE_CONFIGS, lambda version: version == 0)
 """Whether an entry says only that it is a default; else it names its source."""

@@ -14,6 +14,12 @@ from typing import Any, NamedTuple
 from kafka_py.base.errors import ErrorCode
 from kafka_py.wire.apis import Api, ApiKey
 from kafka_py.wire.schema import schema_of
+from kafka_py.wire.version_meanings import (
+    DELETE_TOPICS_BY_ID,
+    DELETE_TOPICS_HAS_MESSAGE,
+    JOIN_GROUP,
+    LEADER_AND_ISR_BY_TOPIC_ID,
+)
 
 
 class Mirrored(NamedTuple):
@@ -229,7 +235,7 @@ def _metadata(response: Any, version: int, request: Any, _code: ErrorCode, _mess
 
 def _leader_and_isr(response: Any, version: int, request: Any, code: ErrorCode, _message: str | None) -> None:
     """Up to v4 an error of the whole request is repeated for every partition; later versions leave the list empty."""
-    if version > 4:
+    if LEADER_AND_ISR_BY_TOPIC_ID[version]:
         return
     item_class = _element_class(type(response), "partition_errors")
     states = [(state.topic_name, state) for state in request.ungrouped_partition_states]
@@ -260,11 +266,11 @@ def _stop_replica(response: Any, version: int, request: Any, code: ErrorCode, _m
 
 def _join_group(response: Any, version: int, request: Any, _code: ErrorCode, _message: str | None) -> None:
     response.member_id = request.member_id
-    response.protocol_name = None if version >= 7 else ""
+    response.protocol_name = JOIN_GROUP[version].no_protocol
 
 
 def _delete_topics(response: Any, version: int, request: Any, code: ErrorCode, message: str | None) -> None:
-    if version >= 6:
+    if DELETE_TOPICS_BY_ID[version]:
         item_class = _element_class(type(response), "responses")
         response.responses = [
             item_class(
@@ -272,7 +278,7 @@ def _delete_topics(response: Any, version: int, request: Any, code: ErrorCode, m
             )
             for topic in request.topics
         ]
-    elif version < 5:
+    elif not DELETE_TOPICS_HAS_MESSAGE[version]:
         for item in response.responses:
             item.error_message = None
 

@@ -22,6 +22,7 @@ from kafka_py.wire.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsTopics,
 )
+from kafka_py.wire.version_meanings import ELECT_LEADERS_HAS_TYPE
 
 
 class PartitionReassignment(NamedTuple):
@@ -75,7 +76,7 @@ async def _elect(
     request = ElectLeadersRequest(topic_partitions=topics, timeout_ms=timeout_ms)
 
     def make(version: int) -> ElectLeadersRequest:
-        if version > 0:
+        if ELECT_LEADERS_HAS_TYPE[version]:
             request.election_type = election_type
         elif election_type is not ElectionType.PREFERRED:
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "the broker supports preferred leader elections only")

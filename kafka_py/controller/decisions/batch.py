@@ -35,6 +35,12 @@ from kafka_py.wire.messages.update_metadata import (
     UpdateMetadataTopicState,
 )
 from kafka_py.wire.protocol_versions import ControllerRequestVersions
+from kafka_py.wire.version_meanings import (
+    LEADER_AND_ISR_BY_TOPIC,
+    STOP_REPLICA,
+    UPDATE_METADATA_BY_TOPIC,
+    StopReplicaForm,
+)
 from kafka_py.zk.znodes import SECURITY_PROTOCOLS
 
 STEP_PARTITIONS = 128
@@ -148,7 +154,7 @@ class RequestBatch:
             states = self._leader_and_isr[broker]
             live_leaders = self._live_leaders({state.leader for state in states.values()}, sender.listener)
             yield
-            is_grouped = version >= 2
+            is_grouped = LEADER_AND_ISR_BY_TOPIC[version]
             grouped = (yield from _by_topic(states)) if is_grouped else {}
             message = LeaderAndIsrRequest(
                 controller_id=sender.controller_id,
@@ -180,6 +186,7 @@ class RequestBatch:
 
     def _update_metadata_requests(self, sender: RequestSource) -> Steps[list[ControllerRequest]]:
         version = sender.versions.update_metadata
+        is_grouped = UPDATE_METADATA_BY_TOPIC[version]
         states = {}
         for number, partition in enumerate(self._metadata):
             if not number % STEP_PARTITIONS:
@@ -202,8 +209,8 @@ class RequestBatch:
                 controller_id=sender.controller_id,
                 controller_epoch=sender.controller_epoch,
                 broker_epoch=self._cluster.brokers[broker].epoch,
-                ungrouped_partition_states=list(states.values()) if version < 5 else [],
-                topic_states=grouped if version >= 5 else [],
+                ungrouped_partition_states=[] if is_grouped else list(states.values()),
+                topic_states=grouped if is_grouped else [],
                 live_brokers=live_brokers,
             )
             made.append(ControllerRequest(broker, message, version))
@@ -257,7 +264,7 @@ class RequestBatch:
                 controller_epoch=sender.controller_epoch,
                 broker_epoch=self._cluster.brokers[broker].epoch,
             )
-            if version >= 3:
+            if STOP_REPLICA[version] is StopReplicaForm.STATES:
                 grouped = yield from _by_topic(states)
                 topic_states = [
                     StopReplicaTopicState(topic_name=topic, partition_states=entries)
@@ -304,7 +311,7 @@ def _by_topic(states: Mapping[TopicPartition, E]) -> Steps[dict[str, list[E]]]:
 def _old_stop_replica(
     request: Callable[..., StopReplicaRequest], partitions: list[TopicPartition], delete: bool, version: int
 ) -> Steps[StopReplicaRequest]:
-    if version == 0:
+    if STOP_REPLICA[version] is StopReplicaForm.FLAT:
         ungrouped = [StopReplicaPartitionV0(topic_name=topic, partition_index=number) for topic, number in partitions]
         return request(delete_partitions=delete, ungrouped_partitions=ungrouped)
     grouped = yield from _by_topic({partition: partition.partition for partition in partitions})

@@ -16,21 +16,28 @@ from kafka_py.wire.version_meanings import (
     ADD_PARTITIONS_TO_TXN_FENCED,
     API_VERSIONS_NAMES_CLIENT,
     CREATE_TOPICS_RETURNS_CONFIGS,
+    DELETE_TOPICS_BY_ID,
     DELETE_TOPICS_DISABLED,
+    DELETE_TOPICS_HAS_MESSAGE,
     DESCRIBE_CONFIGS_HAS_IS_DEFAULT,
+    ELECT_LEADERS_HAS_TYPE,
     END_TXN_FENCED,
     INIT_PRODUCER_ID_FENCED,
     JOIN_GROUP,
+    LEADER_AND_ISR_BY_TOPIC,
     LEADER_AND_ISR_BY_TOPIC_ID,
     LEAVE_GROUP_IN_BULK,
     LIST_OFFSETS,
     METADATA,
     OFFSET_COMMIT_TO_ZOOKEEPER,
     OFFSET_FETCH_FROM_ZOOKEEPER,
+    STOP_REPLICA,
     SYNC_GROUP_NAMES_PROTOCOL,
     TXN_OFFSET_COMMIT_WHILE_LOADING,
     UPDATE_METADATA_ADDRESSES,
+    UPDATE_METADATA_BY_TOPIC,
     BrokerAddresses,
+    StopReplicaForm,
 )
 
 WORDS = ("api_version", "version >", "version <", "version ==")
@@ -40,7 +47,7 @@ COMPARING = {"produce.py", "fetch.py"}
 
 def test_every_version_has_a_row():
     rows = {name: table for name, table in vars(version_meanings).items() if type(table) is tuple}
-    assert len(rows) == 18
+    assert len(rows) == 24
     for name, table in rows.items():
         key = max((key for key in APIS if name.startswith(key.name)), key=lambda key: len(key.name))
         assert len(table) == APIS[key].max_version + 1, name
@@ -71,6 +78,9 @@ def test_the_oldest_versions_mean_something_else():
     assert UPDATE_METADATA_ADDRESSES[:4] == (
         BrokerAddresses.ONE, BrokerAddresses.BY_PROTOCOL, BrokerAddresses.BY_PROTOCOL, BrokerAddresses.BY_LISTENER
     )  # fmt: skip
+    assert STOP_REPLICA == (
+        StopReplicaForm.FLAT, StopReplicaForm.BY_TOPIC, StopReplicaForm.BY_TOPIC, StopReplicaForm.STATES
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -80,7 +90,12 @@ def test_the_oldest_versions_mean_something_else():
         ([row.has_rebalance_timeout for row in JOIN_GROUP], 1),
         ([row.needs_known_id for row in JOIN_GROUP], 4),
         ([row.lists_instances for row in JOIN_GROUP], 5),
+        (LEADER_AND_ISR_BY_TOPIC, 2),
         (LEADER_AND_ISR_BY_TOPIC_ID, 5),
+        (UPDATE_METADATA_BY_TOPIC, 5),
+        (DELETE_TOPICS_BY_ID, 6),
+        (DELETE_TOPICS_HAS_MESSAGE, 5),
+        (ELECT_LEADERS_HAS_TYPE, 1),
         (LEAVE_GROUP_IN_BULK, 3),
         (SYNC_GROUP_NAMES_PROTOCOL, 5),
         (API_VERSIONS_NAMES_CLIENT, 3),
