@@ -25,7 +25,7 @@ from kafka_py.records.record import Record
 log = logging.getLogger(__name__)
 
 _MOST_WARNINGS = 20
-_STEP = 64
+_IDS_A_STEP = 1024
 
 
 class TransactionReplay:
@@ -83,9 +83,13 @@ class TransactionReplay:
         if self._skipped:
             log.error("%d records of %s were left out", self._skipped, self._name)
         transactions = self._transactions
-        decided = [each for each in transactions.values() if each.state in IS_DECIDED]
-        self._take_over(transactions)
-        for number, transaction in enumerate(decided):
-            self._restore(transaction)
-            if number % _STEP == 0:
+        decided = []
+        for number, transaction in enumerate(transactions.values()):
+            if transaction.state in IS_DECIDED:
+                decided.append(transaction)
+            if number % _IDS_A_STEP == 0:
                 yield transaction
+        self._take_over(transactions)
+        for transaction in decided:
+            self._restore(transaction)
+            yield transaction

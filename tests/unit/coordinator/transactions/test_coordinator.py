@@ -106,6 +106,28 @@ def test_a_lost_partition_is_not_looked_through() -> None:
     assert world.sender.sent == []
 
 
+def test_others_have_their_turn_after_each_transaction_that_is_ended() -> None:
+    world = TransactionWorld()
+    names = [f"tx-{number}" for number in range(8)]
+    for name in names:
+        world.add(world.init(name, timeout_ms=1000).reply, T0, transactional_id=name)
+    world.clock.advance(1001)
+    ended = [len(world.sender.sent) for _ in world.coordinator.abort_timed_out()]
+    assert ended == list(range(1, 9))
+
+
+def test_very_many_ids_of_a_lost_partition_are_freed_in_turns() -> None:
+    world = TransactionWorld()
+    for number in range(3000):
+        world.store.put(PARTITION, Transaction.new(f"tx-{number}", number, 1000, 0))
+    left = []
+    for rest in world.store.unload(PARTITION):
+        assert not world.store.transactions(PARTITION), "nothing is served any more from the first turn on"
+        assert isinstance(rest, dict)
+        left.append(len(rest))
+    assert left == [3000 - 1024, 3000 - 2048]
+
+
 def test_a_new_id_that_could_not_be_written_may_be_asked_for_again() -> None:
     world = TransactionWorld()
     world.error = ErrorCode.NOT_ENOUGH_REPLICAS
