@@ -1,9 +1,9 @@
-"""State that is kept in a compacted topic, by the broker that leads the partition it falls into.
+"""Coordinators: state that is stored in a compacted topic, and owned by the leader of its partition.
 
-In reading order: runtime.py (decide, append, apply, answer; partitions come and go), loading.py (one partition is read
-back, in turns), configs.py, metrics.py; groups/ is the consumer groups: membership and offsets;
+In reading order: runtime.py (decide, append, apply, answer; partitions are loaded and unloaded), loading.py (reads one
+partition, in turns), configs.py, metrics.py; groups/ is the consumer groups: membership and offsets;
 transactions/ is the transactions of producers.
 
-Not obvious: everything is synchronous on the broker's loop, with callbacks where an append has to be waited for.
-Nothing here knows replicas, requests or ZooKeeper; broker/wiring/coordinators.py hands in an append and a log.
+Not obvious: everything is synchronous on the broker's loop, with callbacks for the results of appends. Nothing here
+knows replicas, requests or ZooKeeper; broker/wiring/coordinators.py supplies the append and the log.
 """

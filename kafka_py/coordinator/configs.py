@@ -7,7 +7,7 @@ _CODECS = Check(lambda value: value in range(5), "0 (none), 1 (gzip), 2 (snappy)
 
 
 class CoordinatorOptions(OptionTable):
-    """How groups and transactions are kept, and the topics they are kept in."""
+    """Settings of groups and transactions, and of the topics in which they are stored."""
 
     group_min_session_timeout_ms = Option(
         "group.min.session.timeout.ms", 6000, unit="ms", about="Shortest session time-out a member may ask for.",

@@ -1,8 +1,8 @@
 """Reads one partition of a coordinator's topic from its start to its end (I/O).
 
-Files are read, and large batches decoded, in a thread; records are taken in on the loop in turns of a few milliseconds.
-What cannot be read is skipped and logged: a batch with a wrong checksum or broken records by itself, a header that is
-none together with the rest of its segment. Knows batches; what the records mean, its Replay knows.
+Files are read, and large batches decoded, in a thread; records are processed on the loop in turns of some milliseconds.
+Unreadable data is skipped and logged: a batch with a wrong checksum or damaged records alone, an invalid batch header
+with the rest of its segment. Knows batches; the Replay interprets the records.
 Source: docs/reference/groups.md, section 10.
 """
 
@@ -33,16 +33,16 @@ from kafka_py.records.control import ControlType, read_control_type
 log = logging.getLogger(__name__)
 
 LOADING_TURN_MS = 2.0
-"""How long such work keeps the loop before others have it."""
+"""How long this work holds the loop before it yields."""
 RECORDS_AT_ONCE = 200
-"""Records that are taken in between two looks at the clock."""
+"""Records that are processed between two readings of the clock."""
 SETTLE_EVERY = 20_000
-"""Records, after which what was made of them is taken out of the garbage collector's rounds."""
+"""After so many records, the objects made of them are excluded from garbage collection."""
 _STEPS_TO_SETTLE = 1000
 
 
 class Replay(Protocol):
-    """Takes in the records of one partition, in the order of the log, and then puts the state in place."""
+    """Takes the records of one partition, in the order of the log, and then installs the state."""
 
     def records(self, header: BatchHeader, records: list[Record]) -> None:
         """Records of one batch; a large batch comes in several calls."""
@@ -53,18 +53,18 @@ class Replay(Protocol):
         ...
 
     def finish(self) -> Iterator[object]:
-        """Puts the state in place; stops now and then for others to have their turn."""
+        """Installs the state; yields now and then for others' turns."""
         ...
 
 
 InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
-"""Runs what blocks in a thread and gives its result."""
+"""Runs a blocking function in a thread and returns its result."""
 
 
 class PartitionLoad:
-    """One reading of one partition.
+    """The loading of one partition.
 
-    is_wanted: false as soon as the partition was lost again; the reading then ends. settle: see RuntimeServices.
+    is_wanted: false once the partition has been resigned; loading then stops. settle: see RuntimeServices.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class PartitionLoad:
         self._settle_at = SETTLE_EVERY
 
     async def run(self) -> bool:
-        """Reads everything and puts it in place; False when it was given up half-way.
+        """Reads the whole log and installs the state; False when it was cancelled on the way.
 
         Raises OSError and KafkaError(KAFKA_STORAGE_ERROR) when the disk fails.
         """
@@ -111,7 +111,7 @@ class PartitionLoad:
         return self._is_wanted()
 
     async def _read_on(self, offset: int) -> int:
-        """Takes in the next stretch; where the one after it begins."""
+        """Processes the next stretch of the log; returns the offset after it."""
         try:
             found = self._log.read(
                 offset, self._buffer_bytes, up_to_offset=self._log.log_end_offset, min_one_batch=True
@@ -136,12 +136,12 @@ class PartitionLoad:
         return following
 
     def _next_segment(self, offset: int) -> int:
-        """Where the segment after the one with `offset` begins; the log's end when it is the last."""
+        """The start of the segment after the one with `offset`; the log end offset for the last segment."""
         bases = (segment.base_offset for segment in self._log.segments)
         return next((base for base in bases if base > offset), self._log.log_end_offset)
 
     async def _take_in(self, data: bytes, offset: int) -> int:
-        """The batches in `data` from the one that holds `offset` on; the offset after the last whole one."""
+        """Processes the batches in `data` from the one with `offset`; returns the offset after the last whole one."""
         next_offset = offset
         for position, header in iter_headers(data):
             if header.last_offset >= offset:
@@ -155,7 +155,7 @@ class PartitionLoad:
         return next_offset
 
     async def _batch(self, data: bytes, position: int, header: BatchHeader) -> None:
-        """Takes in one batch piece by piece; what cannot be read of it is left out, and named in the log."""
+        """Processes one batch in portions; unreadable records are skipped and logged."""
         try:
             verify_crc(data, position, header)
             if header.magic != MAGIC:
@@ -180,7 +180,7 @@ class PartitionLoad:
             self._settle()
 
     def _marker(self, header: BatchHeader, records: list[Record]) -> None:
-        """A control batch; one that compaction emptied, or of a type to come, says nothing."""
+        """Processes a control batch; one emptied by compaction, or of an unknown type, has no effect."""
         for record in records[:1]:
             control_type = read_control_type(record)
             if control_type is not ControlType.UNKNOWN:

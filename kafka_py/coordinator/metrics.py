@@ -1,4 +1,4 @@
-"""What is counted of groups and transactions. Source: docs/reference/metrics.tsv."""
+"""The metrics of groups and transactions. Source: docs/reference/metrics.tsv."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _in_state(state: GroupState) -> Callable[[GroupStore], int]:
 
 
 class GroupMetrics(MetricTable, group="kafka.coordinator.group:type=GroupMetadataManager"):
-    """The owner is the GroupStore; all is counted when it is asked for."""
+    """The owner is the GroupStore; all values are computed when they are read."""
 
     offsets = Gauge(
         "NumOffsets",
@@ -69,7 +69,7 @@ class GroupCoordinatorMetrics(MetricTable, group="kafka.server:type=group-coordi
         self._offsets = offsets
 
     def count_rebalance(self) -> None:
-        """A group's leader has handed in an assignment."""
+        """A group's leader has sent an assignment."""
         self.completed_rebalances += 1
 
     def settle(self) -> None:

@@ -1,9 +1,9 @@
-"""State kept in the partitions of a compacted topic: read when this broker becomes the leader of one, dropped when it
-no longer is, appended to in between (I/O).
+"""State stored in the partitions of a compacted topic: loaded when this broker becomes the leader of one, dropped when
+it no longer is, appended to in between (I/O).
 
-What is kept is the business of a KeptState (groups/metadata_store.py); this file knows partitions, leader epochs and
+The state itself belongs to a KeptState (groups/metadata_store.py); this file knows partitions, leader epochs and
 batches. The rule for every change: decide, append, and only when the append is acknowledged apply and answer; `append`
-here is the middle step. One partition is read at a time (loading.py).
+here is the middle step. One partition is loaded at a time (loading.py).
 Source: docs/reference/groups.md, sections 1, 2 and 9.
 """
 
@@ -35,24 +35,24 @@ _LOADING = "loading of coordinator state"
 _LOAD_AGAIN = Backoff(1_000.0, 60_000.0)
 _LONGEST_REMEMBERED = 255
 _remembered_partition = lru_cache(maxsize=20_000)(partition_for_id)
-"""The hash runs through every character, and each heartbeat asks for it."""
+"""Cached, because the hash runs over every character and each heartbeat needs it."""
 
 
 class Append(Protocol):
-    """Appends one batch to a partition of the topic and says how that went, perhaps at once."""
+    """Appends one batch to a partition of the topic and calls back with the result, perhaps at once."""
 
     def __call__(self, partition: int, batch: bytes, acks: int, timeout_ms: int, on_done: Appended, /) -> None: ...
 
 
 class KeptState(Protocol):
-    """What a coordinator keeps, by partition."""
+    """The state of a coordinator, by partition."""
 
     def replay(self, partition: int) -> Replay:
         """A new reader of a partition's records."""
         ...
 
     def unload(self, partition: int) -> Iterator[object]:
-        """Forgets a partition before it first stops, then tells those concerned, step by step."""
+        """Forgets a partition before it first yields, then notifies those concerned, step by step."""
         ...
 
 
@@ -60,11 +60,11 @@ class KeptState(Protocol):
 class RuntimeServices:
     """What the runtime needs of the broker.
 
-    append: see Append. log_of: the partition's log when this broker leads it. in_thread: runs what blocks.
-    spawn: runs a coroutine until it ends or the broker stops. supervisor: of what fails unforeseen; None for one of
-        its own. settle: told now and then that what was loaded lately
-        stays (the broker takes it out of the garbage collector's rounds, which would hold the loop). loaded: hears
-        how many milliseconds each load has taken.
+    append: see Append. log_of: the partition's log when this broker leads it. in_thread: runs blocking functions.
+    spawn: runs a coroutine until it ends or the broker stops. supervisor: handles unforeseen failures; None for one of
+        its own. settle: called now and then after objects were loaded that will stay in memory
+        (the broker excludes them from garbage collection, which would hold the loop). loaded: called with
+        the duration of each load in milliseconds.
     """
 
     append: Append
@@ -98,7 +98,7 @@ class CoordinatorRuntime:
         self.topic = topic
         self.partition_count = partition_count
         self.owned: set[int] = set()
-        """The partitions whose state is in place."""
+        """The partitions whose state is loaded."""
         self.supervisor = around.supervisor or Supervisor(around.clock)
         self._state = state
         self._around = around
@@ -108,25 +108,25 @@ class CoordinatorRuntime:
         self._queue: deque[int] = deque()
         self._is_working = False
 
-    # ---- who coordinates
+    # ---- lookup of coordinators
 
     def partition_for(self, identifier: str) -> int:
-        """The partition that a group id or transactional id falls into."""
+        """The partition of a group id or transactional id."""
         if len(identifier) <= _LONGEST_REMEMBERED:
             return _remembered_partition(identifier, self.partition_count)
         return partition_for_id(identifier, self.partition_count)
 
     @property
     def is_loading(self) -> bool:
-        """Whether any partition is still being read."""
+        """Whether any partition is still being loaded."""
         return bool(self._loading)
 
     def is_loading_partition(self, partition: int) -> bool:
-        """Whether this one is still being read."""
+        """Whether this partition is still being loaded."""
         return partition in self._loading
 
     def check(self, partition: int) -> None:
-        """Raises KafkaError(COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR) unless the partition's state is in place."""
+        """Raises KafkaError(COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR) unless the partition is loaded."""
         if partition in self.owned:
             return
         if partition in self._loading:
@@ -140,7 +140,7 @@ class CoordinatorRuntime:
     # ---- leadership
 
     def elected(self, partition: int, leader_epoch: int) -> None:
-        """This broker leads the partition: its state is read, unless it is in place already."""
+        """This broker leads the partition: its state is loaded, unless it is already."""
         if not self._accept(partition, leader_epoch) or partition in self.owned or partition in self._loading:
             return
         log.info("Loading %s-%d in leader epoch %d", self.topic, partition, leader_epoch)
@@ -163,7 +163,7 @@ class CoordinatorRuntime:
             break
 
     def _accept(self, partition: int, leader_epoch: int) -> bool:
-        """Whether the news is not older than what was heard before."""
+        """Whether the leader epoch is not older than the latest known one."""
         known = self._epochs.get(partition, -1)
         if leader_epoch < known:
             log.info("%s-%d: leader epoch %d is past, it is %d", self.topic, partition, leader_epoch, known)
@@ -177,7 +177,7 @@ class CoordinatorRuntime:
     # ---- appending
 
     def append(self, partition: int, batch: bytes, acks: int, timeout_ms: int, on_done: Appended) -> None:
-        """Appends a batch of records; `on_done` hears of it when it is acknowledged, or failed."""
+        """Appends a batch of records; `on_done` is called when it is acknowledged, or has failed."""
         if partition not in self.owned:
             on_done(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
             return
@@ -192,7 +192,7 @@ class CoordinatorRuntime:
             self._around.spawn(self._load_queued())
 
     async def _load_later(self, partition: int, load: _Load) -> None:
-        """The next attempt, after a pause; until then the partition is still being loaded for those who ask."""
+        """The next attempt, after a pause; until then requests see the partition as being loaded."""
         load.failures += 1
         await asyncio.sleep(_LOAD_AGAIN.after(load.failures) / 1000.0)
         if self._loading.get(partition) is load:
@@ -215,8 +215,8 @@ class CoordinatorRuntime:
             self._is_working = False
 
     async def _load(self, partition: int, load: _Load) -> None:
-        """Reads one partition; from then on requests for it are answered. What fails is tried again later, unless the
-        partition has gone or its disk has failed.
+        """Loads one partition, so that requests for it are served. A failure is retried later, unless the partition was
+        resigned or its log directory has failed.
         """
         began_ms = self._around.clock.monotonic_ms()
         partition_log = self._around.log_of(partition)

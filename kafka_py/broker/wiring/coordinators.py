@@ -1,4 +1,4 @@
-"""The coordinators joined with the rest of the broker: which partitions are ours, where records go, who is told.
+"""The coordinators joined with the rest of the broker: leadership, appends, notifications.
 
 A coordinator knows no replica and no request; this file hands it an append and a log, and passes on what the controller
 says of `__consumer_offsets` and `__transaction_state`.
@@ -59,10 +59,10 @@ def value_versions(live: LiveConfig) -> ValueVersions:
 
 
 class Coordinators:
-    """What this broker coordinates.
+    """The group and transaction coordinators of this broker.
 
-    rebalances: where rounds of joining are parked. markers: the way of transaction markers to their partitions.
-    next_producer_id: one that nobody has.
+    rebalances: the purgatory of JoinGroup and SyncGroup requests. markers: sends markers to the partitions.
+    next_producer_id: a producer id that is not in use.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class Coordinators:
         self.lost(topic_partition for topic_partition, is_deleted in partitions if is_deleted)
 
     def lost(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """These are not hosted any more: they were taken away, or their log directory has failed."""
+        """The partitions are no longer hosted: they were reassigned, or their log directory has failed."""
         for topic, number in topic_partitions:
             runtime = self._runtimes.get(topic)
             if runtime is not None:
@@ -151,7 +151,7 @@ class Coordinators:
                     runtime.resigned(number, None)
 
     def topics_deleted(self, topics: Iterable[str]) -> None:
-        """What groups have committed for these topics goes too."""
+        """The committed offsets of these topics are removed too."""
         gone = frozenset(topics)
         if gone:
             self._spawn(self._in_turns(self.offsets.remove_topics(gone)))
@@ -174,7 +174,7 @@ class Coordinators:
         self._round("time-outs", self.transactions.abort_timed_out)
 
     def remove_expired_ids(self) -> None:
-        """Looks through all transactional ids for those that nobody has used for long."""
+        """Checks all transactional ids for those that have expired."""
         self._round("ids", lambda: self.transactions.remove_expired(self._config().request_timeout_ms))
 
     def _round(self, name: str, steps: Callable[[], Iterator[object]]) -> None:
@@ -192,6 +192,6 @@ class Coordinators:
         await take_in_turns(steps, Turn(self._clock, LOADING_TURN_MS))
 
     def close(self) -> None:
-        """The broker stops: nobody is served any more."""
+        """The broker stops: no request is served from now on."""
         self.groups.close()
         self.markers.close()

@@ -45,10 +45,10 @@ def make_marker_channels(env: BrokerEnvironment, metadata: MetadataCache) -> Mar
 
 
 def marker_leader(metadata: MetadataCache, listener: str, topic_partition: TopicPartition) -> int | None:
-    """Who leads the partition and can be reached: a FindLeader.
+    """The reachable leader of a partition: a FindLeader.
 
-    A broker that coordinates transactions but does not know their topic has just started, and has not been told of all
-    topics yet: nothing is taken for deleted then, for a partition without its marker would hang for ever.
+    A broker that coordinates transactions but does not know their topic has just started, and has not received the
+    metadata of all topics: no topic counts as deleted then, because a partition without its marker would hang for ever.
     """
     info = metadata.partition(topic_partition)
     if info is None:

@@ -1,12 +1,12 @@
-"""Transactions: which partitions a transactional producer writes to, and how all of them learn of its decision.
+"""Transactions: the partitions of a producer's transaction, its commit or abort, and the markers in the partitions.
 
-In reading order, what decides (pure; `machine.handle(transaction, event, moment) -> TransactionOutcome`): states.py
-(the eight states), transaction.py (the values), requests.py (what happens to an id), outcome.py (what follows),
-machine.py (the door to all decisions).
+In reading order, the decisions (pure; `machine.handle(transaction, event, moment) -> TransactionOutcome`): states.py
+(the eight states), transaction.py (the values), requests.py (the events), outcome.py (what follows from an event),
+machine.py (the entry point to all decisions).
 
-What does it: records.py (the durable form), replay.py (a partition read back), store.py (where ids are kept), driver.py
-(records, markers, answers), coordinator.py (what handlers and the clock call).
+What carries them out: records.py (the stored format), replay.py (loads a partition), store.py (stores transactional
+ids), driver.py (records, markers, responses), coordinator.py (the calls of handlers and timers).
 
-markers.py (the end of a transaction on its way to the partitions), marker_queues.py (which markers wait for which
-broker), marker_messages.py (as WriteTxnMarkers says them), marker_channels.py (connections to the brokers).
+markers.py (the markers of one transaction), marker_queues.py (which markers are queued for which broker),
+marker_messages.py (as WriteTxnMarkers requests), marker_channels.py (connections to the brokers).
 """

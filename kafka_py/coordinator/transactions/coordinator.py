@@ -1,7 +1,7 @@
-"""The door to transactions: what handlers ask for, and what the clock asks for.
+"""The entry point to transactions: the requests of handlers, and the periodic checks.
 
-Everything here runs on the broker's loop and is synchronous; an answer that has to wait comes through a callback.
-Makes events of calls, which driver.py takes through the decisions of machine.py.
+Everything here runs on the broker's loop and is synchronous; a delayed response is passed to a callback. Turns calls
+into events, which driver.py passes to the decisions of machine.py.
 Source: docs/reference/transactions.md, sections 2 to 5.
 """
 
@@ -29,9 +29,9 @@ _TOMBSTONES_A_BATCH = 1000
 
 
 class TransactionCoordinator:
-    """Which transactional producer is at what.
+    """The transactions of all transactional producers.
 
-    next_producer_id: one that nobody has. spawn: runs a coroutine until it ends or the broker stops.
+    next_producer_id: a producer id that is not in use. spawn: runs a coroutine until it ends or the broker stops.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class TransactionCoordinator:
             self._spawn(self._with_fresh_id(transactional_id, request, answer))
 
     async def _with_fresh_id(self, transactional_id: str, request: InitProducer, answer: AnswerTransaction) -> None:
-        """The request once more, from the start: the partition and the id may be others' when this has an id."""
+        """Repeats the request from the start: while the new id was fetched the partition or the id may have changed."""
         try:
             fresh = await self._next_producer_id()
         except Exception:
@@ -109,10 +109,10 @@ class TransactionCoordinator:
             return
         self.driver.handle(partition, transaction, request, answer)
 
-    # ---- the clock
+    # ---- periodic checks
 
     def abort_timed_out(self) -> Iterator[object]:
-        """Ends transactions that run for longer than their producers allowed. Stops now and then for others' turns."""
+        """Aborts transactions that have exceeded their time-out. Yields now and then for others' turns."""
         for partition in self.store.partitions():
             now_ms = self._services.clock.wall_ms()
             for number, transaction in enumerate(self.store.transactions(partition)):
@@ -124,7 +124,7 @@ class TransactionCoordinator:
                     yield transaction
 
     def remove_expired(self, timeout_ms: int) -> Iterator[object]:
-        """Forgets ids that nobody has used for transactional.id.expiration.ms. timeout_ms: of the appends."""
+        """Removes ids unused for transactional.id.expiration.ms. timeout_ms: of the appends."""
         for partition in self.store.partitions():
             now_ms = self._services.clock.wall_ms()
             expiration_ms = self._services.limits().transactional_id_expiration_ms
@@ -140,7 +140,7 @@ class TransactionCoordinator:
             self._remove(partition, expired, timeout_ms)
 
     def _remove(self, partition: int, expired: list[Transaction], timeout_ms: int) -> None:
-        """Some of them may have got another request since they were looked at."""
+        """Removes those that are still expired; some may have received a request since the check."""
         removed = []
         for transaction in expired:
             if self.store.holds(partition, transaction):

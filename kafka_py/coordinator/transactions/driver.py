@@ -1,6 +1,6 @@
-"""Does what the decisions about transactional ids say: records, markers, answers; and brings what comes of them back.
+"""Carries out the outcomes of decisions about transactional ids: records, markers, responses; results become events.
 
-The rule of every coordinator: decide, append, and when the record is acknowledged apply what it makes true, and answer.
+The rule of every coordinator: decide, append, and once the record is acknowledged apply its change and respond.
 The decisions are machine.py's. Runs on the broker's loop.
 Source: docs/reference/transactions.md, sections 1, 7 and 8.
 """
@@ -35,11 +35,11 @@ AnswerTransaction = Callable[[TransactionReply], None]
 """Called once, on the loop."""
 
 COMPLETION_WAIT_MS = 100
-"""How long a request waits for the completion of the previous transaction. A client that has to ask again pauses for 20
-ms at least (KAFKA-5477), while the markers are usually written in a few.
+"""How long a request waits for the completion of the previous transaction. A client that has to retry pauses for at
+least 20 ms (KAFKA-5477), while the markers are usually written in a few.
 """
 APPEND_AGAIN_MS = 100
-"""How long the record that a transaction is complete waits when it could not be written."""
+"""The pause before the record of a completed transaction is appended again after a failure."""
 
 _ACTIVITY = "transactions"
 _MOVED = TransactionReply(ErrorCode.NOT_COORDINATOR)
@@ -47,8 +47,8 @@ _MOVED = TransactionReply(ErrorCode.NOT_COORDINATOR)
 
 @dataclass(frozen=True, slots=True)
 class TransactionServices:
-    """What the driver needs of the broker. sender: see MarkerSender. limits: asked for each time. schedule: calls back
-    once, later.
+    """What the driver needs of the broker. sender: see MarkerSender. limits: read for each event. schedule: calls
+    back once, later.
     """
 
     sender: MarkerSender
@@ -58,9 +58,9 @@ class TransactionServices:
 
 
 class TransactionDriver:
-    """Every event of a transactional id goes through `handle`, one after the other.
+    """Passes every event of a transactional id to `handle`, one after the other.
 
-    waiting_appends: records of completed transactions that could not be written and wait for the next attempt.
+    waiting_appends: records of completed transactions whose append failed and will be retried.
     """
 
     def __init__(self, store: TransactionStore, services: TransactionServices) -> None:
@@ -72,9 +72,9 @@ class TransactionDriver:
     def handle(
         self, partition: int, transaction: Transaction, event: TransactionEvent, answer: AnswerTransaction | None = None
     ) -> TransactionOutcome:
-        """Lets the event happen to the transaction and does what follows from it.
+        """Passes the event to the decisions and carries out the outcome.
 
-        answer: of the request that it is, or that led to it; called now or when its record is acknowledged.
+        answer: of the request that caused the event; called now or when the request's record is acknowledged.
         """
         services = self._services
         moment = TransactionMoment(
@@ -127,7 +127,7 @@ class TransactionDriver:
                 with self.guard(transaction):
                     self.handle(partition, transaction, Appended(error), answer)
             elif answer is not None:
-                answer(_MOVED)  # whoever coordinates the id now knows from the log whether the record is there
+                answer(_MOVED)  # only the new coordinator knows, from the log, whether the record was appended
 
         with self.guard(transaction) as guard:
             once = _Once(appended)
@@ -141,7 +141,7 @@ class TransactionDriver:
             self._append(partition, transaction, transaction.pending.metadata, None)
 
     def bury(self, partition: int, transactions: Sequence[Transaction], timeout_ms: int) -> None:
-        """Writes the tombstones of ids that a decision wants removed."""
+        """Appends the tombstones of ids that a decision has removed."""
 
         def appended(error: ErrorCode) -> None:
             for transaction in transactions:
@@ -166,7 +166,7 @@ class TransactionDriver:
         with self.guard(transaction):
             self._services.sender.send(partition, markers, ended)
 
-    # ---- ids that come and go with their partition (TransactionListener)
+    # ---- ids loaded and unloaded with their partition (TransactionListener)
 
     def on_restored(self, partition: int, transaction: Transaction) -> None:
         self.handle(partition, transaction, Restored())
@@ -175,12 +175,12 @@ class TransactionDriver:
         self._services.sender.forget(partition)
 
     def guard(self, transaction: Transaction) -> Guard:
-        """Around work on one of many: what it raises is reported, and the others are worked on."""
+        """Around work on one of many ids: an exception is reported, and the other ids are still handled."""
         return self._store.runtime.supervisor.guard(_ACTIVITY, transaction.id)
 
 
 class _WaitingRequest(NamedTuple):
-    """A request that comes again when the previous transaction is complete. reply: when that takes too long."""
+    """A request that is repeated when the previous transaction is complete. reply: sent if that takes too long."""
 
     request: TransactionEvent
     answer: AnswerTransaction
@@ -188,7 +188,7 @@ class _WaitingRequest(NamedTuple):
 
 
 class _Once:
-    """Passes on the first call alone: an append that raised may have called back before."""
+    """Passes on only the first call, because an append that raised may have called back before."""
 
     __slots__ = ("_is_over", "_on_appended")
 

@@ -1,8 +1,8 @@
-"""What follows from each event of a transactional id: one door to all decisions.
+"""The transactional id as a state machine: an event is the input, a TransactionOutcome the output.
 
-`handle` changes the transaction, a value in memory, and returns an outcome; driver.py brings the events and does what
-the outcomes say. Pure: no store, no clock, no callbacks. What a record makes true holds once it is acknowledged: until
-then it is pending, and other requests are told to try again.
+`handle` changes the transaction, a value in memory, and returns an outcome; driver.py supplies the events and carries
+out the outcomes. Pure: no store, no clock, no callbacks. A change is pending until its record is acknowledged; other
+requests are refused with CONCURRENT_TRANSACTIONS until then.
 Source: docs/reference/transactions.md, sections 1 to 5, 7 and 8; KIP-98, KIP-360.
 """
 
@@ -69,7 +69,7 @@ class TransactionLimits(Protocol):
 
 
 class TransactionMoment(NamedTuple):
-    """now_ms: wall clock. coordinator_epoch: leader epoch of the partition that the id falls into."""
+    """now_ms: wall clock. coordinator_epoch: leader epoch of the id's partition of `__transaction_state`."""
 
     now_ms: int
     coordinator_epoch: int
@@ -77,12 +77,12 @@ class TransactionMoment(NamedTuple):
 
 
 def append_error(code: ErrorCode) -> ErrorCode:
-    """What a producer is told when a record could not be appended."""
+    """The error for a producer when a record could not be appended."""
     return _APPEND_ERRORS.get(code, code)
 
 
 def refusal(transactional_id: str, timeout_ms: int, limits: TransactionLimits) -> ErrorCode | None:
-    """What is wrong with an InitProducerId whatever becomes of its transaction; None if nothing is."""
+    """The error of an InitProducerId that is invalid in any state; None if it is valid."""
     if not transactional_id:
         return ErrorCode.INVALID_REQUEST
     if not 0 < timeout_ms <= limits.transaction_max_timeout_ms:
@@ -91,7 +91,7 @@ def refusal(transactional_id: str, timeout_ms: int, limits: TransactionLimits) -
 
 
 def handle(transaction: Transaction, event: TransactionEvent, moment: TransactionMoment) -> TransactionOutcome:
-    """What follows from one event. The transaction is changed already when this returns."""
+    """Decides what follows from one event. The transaction has already changed when this returns."""
     match event:
         case InitProducer():
             return _init_producer(transaction, event, moment.now_ms)
@@ -119,7 +119,7 @@ def _write(
     transaction: Transaction, metadata: TransactionMetadata, reply: TransactionReply, note: str = "", *,
     is_fence: bool = False,
 ) -> TransactionOutcome:  # fmt: skip
-    """The change is pending until its record is acknowledged; `reply` is given then."""
+    """Makes the change pending until its record is acknowledged; `reply` is sent then."""
     transaction.pending = Pending(metadata, reply, is_fence)
     return TransactionOutcome(record=metadata, note=note)
 
@@ -147,10 +147,10 @@ def _init_producer(transaction: Transaction, request: InitProducer, now_ms: int)
 
 
 def _is_known(metadata: TransactionMetadata, expected: ProducerIdAndEpoch) -> bool:
-    """Whether the producer may be the latest one; its epoch is looked at later, unless its id was replaced.
+    """Whether the producer may be the latest one; its epoch is checked later, unless its producer id was replaced.
 
-    An id without epoch is new: its producer has lost the one it had. The former id is right if its epochs were used up:
-    the response with the new one may have been lost.
+    A producer id without epoch belongs to a producer that has lost its state. The previous producer id is accepted if
+    its epochs were exhausted, because the response with the new one may have been lost.
     """
     return (
         metadata.producer_epoch == NO_PRODUCER_EPOCH
@@ -160,7 +160,7 @@ def _is_known(metadata: TransactionMetadata, expected: ProducerIdAndEpoch) -> bo
 
 
 def _begin(transaction: Transaction, request: InitProducer, now_ms: int) -> TransactionOutcome:
-    """A producer gets its epoch; the id has no transaction."""
+    """Assigns an epoch to a producer; the id has no open transaction."""
     metadata = transaction.metadata
     epoch = metadata.producer_epoch
     expected_epoch = None if request.expected is None else request.expected.producer_epoch
@@ -189,12 +189,12 @@ def _begin(transaction: Transaction, request: InitProducer, now_ms: int) -> Tran
 
 
 def _last_epoch(expected_epoch: int | None, epoch: int) -> int:
-    """What a retry may name: only of a request that named an epoch can one tell a retry."""
+    """The epoch that a retry may name; only a request that named an epoch can be recognised when it is retried."""
     return NO_PRODUCER_EPOCH if expected_epoch is None else epoch
 
 
 def _fence(transaction: Transaction, now_ms: int, reply: TransactionReply, note: str) -> TransactionOutcome:
-    """Aborts the transaction in a higher epoch, which shuts its producer out from now on, also if the record fails."""
+    """Aborts the transaction in a higher epoch, which fences its producer from now on, even if the record fails."""
     metadata = transaction.metadata
     is_raised = transaction.has_failed_fence or metadata.producer_epoch >= LAST_EPOCH
     transaction.metadata = metadata.fenced(metadata.producer_epoch + (not is_raised))
@@ -300,7 +300,7 @@ def is_expired(transaction: Transaction, now_ms: int, expiration_ms: int) -> boo
     )
 
 
-# ---- what comes of decisions
+# ---- results of appends and markers
 
 
 def _appended(transaction: Transaction, error: ErrorCode, moment: TransactionMoment) -> TransactionOutcome:
@@ -333,7 +333,7 @@ def _append_failed(transaction: Transaction, pending: Pending, error: ErrorCode)
 
 
 def _send_markers(transaction: Transaction, moment: TransactionMoment) -> TransactionOutcome:
-    """The decision is in the log: the partitions are to get their markers, and the completion waits for these."""
+    """The decision is in the log: sends the markers to the partitions; the completion waits for them."""
     metadata = transaction.metadata
     is_commit = metadata.state is PREPARE_COMMIT
     complete = metadata.moved(COMPLETE_COMMIT if is_commit else COMPLETE_ABORT, moment.now_ms)

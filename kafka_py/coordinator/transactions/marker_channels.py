@@ -1,8 +1,8 @@
-"""How the markers of transactions reach the leaders of their partitions: per broker one connection and one
-WriteTxnMarkers in flight, this broker among them: it too is told over the wire (I/O).
+"""Sends the markers of transactions to the leaders of their partitions: per broker one connection and one
+WriteTxnMarkers in flight; markers for this broker itself use a connection too (I/O).
 
-What waits for whom, and what a response means, is decided in marker_queues.py. Markers that got no response, or an
-error that will pass, are set aside for a while and then go to whoever leads the partition by then.
+marker_queues.py decides what is queued for which broker and what a response means. Markers without a response, or with
+a retriable error, are set aside for a while and are then sent to the current leader of the partition.
 Source: TransactionMarkerChannelManager; InterBrokerSendThread; KIP-98.
 """
 
@@ -27,10 +27,10 @@ from kafka_py.coordinator.transactions.markers import MarkerOutcome, MarkersDone
 from kafka_py.net.broker_link import BrokerLink, Connection
 
 MOST_MARKERS = 500
-"""In one request: the receiver appends each to a partition."""
+"""Markers in one request; the receiver appends each to a partition."""
 
 SEND_AGAIN = Backoff(20.0, 500.0)
-"""How long markers that were set aside wait; each round without a success doubles it."""
+"""How long markers that were set aside wait; doubled after each round without a success."""
 
 _ACTIVITY = "transaction markers"
 _PAUSE_AFTER_FAILURE = Backoff(100.0, 1_000.0)
@@ -80,7 +80,7 @@ class MarkerChannels:
         self._queues.forget(partition)
 
     def close(self) -> None:
-        """Sends nothing more; no transaction hears of its markers any longer."""
+        """Stops sending; no `on_done` is called from now on."""
         self._is_closed = True
         self.supervisor.cancel()
         for channel in self._channels.values():
@@ -98,7 +98,7 @@ class MarkerChannels:
             self.supervisor.call(_ACTIVITY, partial(pending.on_done, outcome), pending.markers.transactional_id)
 
     def _wake(self) -> None:
-        """Has everything sent, or tried again later, that is queued or set aside."""
+        """Starts the tasks that send what is queued and retry what was set aside."""
         if self._is_closed:  # by the end of a task that was cancelled
             return
         for broker in self._queues.brokers():
@@ -122,7 +122,7 @@ class MarkerChannels:
         return channel
 
     async def _send_again(self) -> None:
-        """Waits until something was set aside, and for a while; then it goes to the present leaders."""
+        """Waits until markers were set aside, pauses, and queues them for the current leaders."""
         await self._aside.wait()
         self._rounds += 1
         await asyncio.sleep(SEND_AGAIN.after(self._rounds) / 1000)
@@ -130,7 +130,7 @@ class MarkerChannels:
         await self._in_turns(deque(self._queues.take_aside()), self._route)
 
     async def _in_turns(self, shares: deque[Share], work: Callable[[Share], None]) -> None:
-        """Does the work for each; if it ends early, what is left is set aside."""
+        """Runs the work for each item; if it ends early, the rest is set aside."""
         turn = Turn(self._clock)
         try:
             while shares:
@@ -148,7 +148,7 @@ class MarkerChannels:
     # ---- to the brokers
 
     async def _send_next(self, channel: _Channel) -> None:
-        """Sends what is queued for one broker, as much as one request takes."""
+        """Sends markers queued for one broker, as many as one request takes."""
         while not (shares := deque(self._queues.take(channel.broker, MOST_MARKERS))):
             channel.arrived.clear()
             await channel.arrived.wait()
@@ -181,7 +181,7 @@ class MarkerChannels:
 
 
 class _Channel:
-    """The way to one broker. arrived: set when something is queued. last_loss: why it was last out of reach."""
+    """The connection to one broker. arrived: set when markers are queued. last_loss: the last connection error."""
 
     __slots__ = ("_known_errors", "arrived", "broker", "last_loss", "link")
 
@@ -193,7 +193,7 @@ class _Channel:
         self._known_errors: set[ErrorCode] = set()
 
     def note_loss(self, count: int, error: OSError) -> None:
-        """Logs that a request got no response, once for each reason in succession."""
+        """Logs that a request got no response; a reason that repeats is logged once."""
         reason = f"{type(error).__name__}: {error}"
         if reason != self.last_loss:
             self.last_loss = reason
@@ -203,7 +203,7 @@ class _Channel:
             )  # fmt: skip
 
     def note_error(self, pending: PendingMarkers, topic_partition: TopicPartition, error: ErrorCode) -> None:
-        """Logs an error that no leader should respond with, once for each."""
+        """Logs an error that no leader should respond with; each error once."""
         if error not in self._known_errors:
             self._known_errors.add(error)
             log.error(

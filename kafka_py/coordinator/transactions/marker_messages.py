@@ -1,4 +1,4 @@
-"""Markers as WriteTxnMarkers says them: many transactions in one request, an error for each partition in the response.
+"""Markers in WriteTxnMarkers: many transactions in one request, an error for each partition in the response.
 
 Source: KIP-98; WriteTxnMarkersRequest, WriteTxnMarkersResponse.
 """

@@ -1,9 +1,9 @@
-"""Which markers wait for which broker, and what a broker's response means for them.
+"""The markers that are queued for each broker, and the effect of a broker's response on them.
 
-Values in, values out: nothing here waits, sends or looks at a clock; marker_channels.py does. A transaction is over
-when each of its partitions has its marker or no longer exists, or when it is fenced; until then a partition without a
-marker is in exactly one place: queued for its leader, on its way there (taken), or set aside until its leader may be
-known or able.
+Values in, values out: nothing here waits, sends or reads a clock; marker_channels.py does. The sending of a
+transaction's markers ends when each of its partitions has its marker or no longer exists, or when it is fenced; until
+then a partition without a marker is in exactly one place: queued for its leader, in a request (taken), or set aside
+until its leader may be known or available.
 Source: TransactionMarkerChannelManager; TransactionMarkerRequestCompletionHandler; KIP-98.
 """
 
@@ -62,14 +62,14 @@ class PendingMarkers:
 
 
 class Share(NamedTuple):
-    """The part of a transaction's markers that goes to one broker, or waits."""
+    """The markers of a transaction that are sent to one broker, or set aside."""
 
     pending: PendingMarkers
     partitions: list[TopicPartition]
 
 
 class Verdict(NamedTuple):
-    """What a response means for a transaction. outcome: None while it is not over. unforeseen: to be logged."""
+    """The effect of a response on a transaction. outcome: None while markers are missing. unforeseen: to be logged."""
 
     outcome: MarkerOutcome | None
     unforeseen: list[tuple[TopicPartition, ErrorCode]]
@@ -80,40 +80,40 @@ class MarkerQueues:
 
     def __init__(self, find_leader: FindLeader) -> None:
         self._find_leader = find_leader
-        self._pending: dict[int, dict[str, PendingMarkers]] = {}  # partition -> transactional id -> what is missing
+        self._pending: dict[int, dict[str, PendingMarkers]] = {}  # partition -> transactional id -> missing markers
         self._queues: dict[int, dict[PendingMarkers, list[TopicPartition]]] = {}  # by broker, oldest first
         self._aside: dict[PendingMarkers, list[TopicPartition]] = {}
 
-    # ---- what there is
+    # ---- queries
 
     @property
     def has_aside(self) -> bool:
-        """Whether there are markers that cannot be sent now."""
+        """Whether any markers are set aside."""
         return bool(self._aside)
 
     @property
     def aside_count(self) -> int:
-        """The transactions that have markers that cannot be sent now."""
+        """The transactions with markers that are set aside."""
         return len(self._aside)
 
     def brokers(self) -> list[int]:
-        """Those for whom something is queued."""
+        """The brokers with queued markers."""
         return list(self._queues)
 
     def is_pending(self, pending: PendingMarkers) -> bool:
-        """Whether the transaction is not over, forgotten, or replaced by a later decision."""
+        """Whether the transaction still has missing markers, and was not dropped or replaced by a later decision."""
         return self._pending.get(pending.partition, {}).get(pending.markers.transactional_id) is pending
 
-    # ---- transactions come and go
+    # ---- adding and dropping transactions
 
     def add(self, partition: int, markers: TransactionMarkers, on_done: MarkersDone) -> PendingMarkers:
-        """A decided transaction; `route` is next. What was pending of the same transactional id is dropped."""
+        """Adds a decided transaction; `route` is next. Pending markers of the same transactional id are dropped."""
         pending = PendingMarkers(partition, markers, on_done)
         self._pending.setdefault(partition, {})[markers.transactional_id] = pending
         return pending
 
     def forget(self, partition: int) -> None:
-        """This broker no longer coordinates the partition; what is queued of it is left out when its turn comes."""
+        """Drops the partition, which has another coordinator now; its queued markers are skipped when taken."""
         self._pending.pop(partition, None)
 
     def _drop(self, pending: PendingMarkers) -> None:
@@ -125,7 +125,7 @@ class MarkerQueues:
     # ---- from the queues to the brokers and back
 
     def route(self, pending: PendingMarkers, partitions: Iterable[TopicPartition]) -> MarkerOutcome | None:
-        """Queues markers for the present leaders; the outcome when none is missing now."""
+        """Queues markers for the current leaders; returns the outcome if no marker is missing then."""
         if not self.is_pending(pending):
             return None
         for topic_partition in partitions:
@@ -157,18 +157,18 @@ class MarkerQueues:
         return taken
 
     def take_aside(self) -> list[Share]:
-        """Takes out what was set aside; `route` is next."""
+        """Returns and clears what was set aside; `route` is next."""
         taken = [Share(*item) for item in self._aside.items()]
         self._aside = {}
         return taken
 
     def set_aside(self, share: Share) -> None:
-        """The markers got no response: whether they were written is not known, so they are sent again, later."""
+        """The markers got no response: they may or may not be written, so they are set aside and sent again."""
         if self.is_pending(share.pending):
             self._aside.setdefault(share.pending, []).extend(share.partitions)
 
     def answered(self, share: Share, errors: Mapping[TopicPartition, ErrorCode]) -> Verdict:
-        """What a response means for the markers that were sent; a partition that it leaves out is sent again."""
+        """Applies a response to the markers that were sent; a partition missing in it is sent again."""
         pending = share.pending
         unforeseen: list[tuple[TopicPartition, ErrorCode]] = []
         if not self.is_pending(pending):

@@ -1,4 +1,4 @@
-"""The markers that end a transaction, as the coordinator hands them to whoever sends them to the partitions' leaders.
+"""The markers that end a transaction, in the form in which the coordinator hands them to their sender.
 
 Values and an interface only: the queues, connections and retries of WriteTxnMarkers are the sender's.
 Source: KIP-98; TransactionMarkerChannelManager.

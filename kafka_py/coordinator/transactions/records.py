@@ -1,7 +1,7 @@
-"""The durable form of transactional ids: keys and values of the records in `__transaction_state`.
+"""The stored format of transactional ids: keys and values of the records in `__transaction_state`.
 
-Bytes to values and back; nothing of logs. By hand, for a coordinator reads very many of them; a test compares this with
-the declared messages (wire/messages/transaction_log_record.py).
+Converts bytes to values and back; knows no logs. Written by hand, because a coordinator reads very many of them; a
+test compares this with the declared messages (wire/messages/transaction_log_record.py).
 Source: docs/reference/transactions.md, section 6; docs/reference/messages.tsv (TransactionLogKey, TransactionLogValue).
 
 Layout: int16 version 0, then the fields; strings with an int16 length, arrays with an int32 count, -1 for null. Key:
@@ -30,11 +30,11 @@ _STATES = {state.value: state for state in TransactionState if state not in NEVE
 
 
 class UnknownRecordVersion(ValueError):
-    """A key or value of a version, or a state, that 2.8.2 does not know: a newer broker has written it."""
+    """A key or value of a version, or a state, that Apache Kafka 2.8.2 does not know; a newer broker has written it."""
 
 
 class DamagedRecord(ValueError):
-    """A key or value that is cut short, or holds no text where text belongs."""
+    """A key or value that is truncated, or contains text that is not valid."""
 
 
 def transaction_key(transactional_id: str) -> bytes:
@@ -77,7 +77,7 @@ def transaction_value(metadata: TransactionMetadata) -> bytes:
 
 
 class TransactionValueReader:
-    """Reads values; equal partitions and time-outs are the same objects, for a log repeats them all the time."""
+    """Reads values; equal partitions and time-outs become the same objects, because a log repeats them very often."""
 
     __slots__ = ("_numbers", "_partitions")
 
@@ -86,7 +86,7 @@ class TransactionValueReader:
         self._numbers: dict[int, int] = {}
 
     def read(self, data: bytes) -> TransactionMetadata:
-        """What a record says of its id. Raises UnknownRecordVersion, DamagedRecord."""
+        """The metadata of an id, from a record's value. Raises UnknownRecordVersion, DamagedRecord."""
         try:
             if len(data) >= _SHORT.size:
                 _check_version("a value", _SHORT.unpack_from(data)[0])

@@ -1,7 +1,7 @@
-"""One partition of `__transaction_state` read back into transactional ids.
+"""Loads transactional ids from one partition of `__transaction_state`.
 
-The last word on each key counts. A damaged record is skipped and logged; one that a newer broker has written, of which
-nothing is known, keeps the whole partition from being served: what is decided in it must not be decided again.
+The last record of each key counts. A damaged record is skipped and logged; one that a newer broker has written cannot
+be interpreted and keeps the whole partition from being served, so that a decision in it is not made a second time.
 Knows records and values, no files. Source: docs/reference/transactions.md, section 7.
 """
 
@@ -29,10 +29,10 @@ _IDS_A_STEP = 1024
 
 
 class TransactionReplay:
-    """Takes records in, and hands the ids over when all are read.
+    """Takes records, and hands the ids over when all are read.
 
-    name: of the partition, for the log. take_over: gets the ids as one. restore: hears afterwards of each whose markers
-    have to be sent.
+    name: of the partition, for the log. take_over: called once with all ids. restore: called afterwards for each id
+    whose markers have to be sent.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class TransactionReplay:
         """Nothing in this topic is written inside a transaction."""
 
     def finish(self) -> Iterator[object]:
-        """Puts the ids in place; those that were decided are completed. Raises KafkaError if nothing may be served."""
+        """Hands the ids over and resumes decided transactions. Raises KafkaError if none may be served."""
         if self._unknown is not None:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, self._unknown)
         if self._skipped:

@@ -1,5 +1,5 @@
-"""What happens to a transactional id, as plain values: requests of producers with
-their answers, and what comes of earlier decisions.
+"""The events of a transactional id, as plain values: requests of producers with
+their results, and results of earlier decisions.
 
 Source: docs/reference/transactions.md, sections 2 to 5.
 """
@@ -15,7 +15,7 @@ from kafka_py.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 
 
 class TransactionReply(NamedTuple):
-    """The answer to a request. producer_id, producer_epoch: of an InitProducerId that succeeded."""
+    """The response to a request. producer_id, producer_epoch: of an InitProducerId that succeeded."""
 
     error: ErrorCode = ErrorCode.NONE
     producer_id: int = NO_PRODUCER_ID
@@ -23,15 +23,15 @@ class TransactionReply(NamedTuple):
 
 
 class ProducerIdAndEpoch(NamedTuple):
-    """What a producer believes to have (KIP-360)."""
+    """The producer id and epoch that a producer sends with InitProducerId (KIP-360)."""
 
     producer_id: int
     producer_epoch: int
 
 
 class InitProducer(NamedTuple):
-    """InitProducerId. expected: None from a producer that has just started. fresh_producer_id: to be used if the epochs
-    of the present one are used up; None while there is none at hand.
+    """InitProducerId. expected: None from a producer that has just started. fresh_producer_id: used if the epochs of
+    the current one are exhausted; None if none was fetched.
     """
 
     timeout_ms: int
@@ -56,17 +56,17 @@ class EndTransaction(NamedTuple):
 
 
 class AbortIfTimedOut(NamedTuple):
-    """A look at the clock."""
+    """The periodic check of the transaction's time-out."""
 
 
 class RemoveIfExpired(NamedTuple):
-    """A rarer look at the clock."""
+    """The periodic check of the id's expiry."""
 
 
 class Appended(NamedTuple):
-    """The record of the pending change, or the tombstone, is acknowledged, or could not be written.
+    """The record of the pending change, or the tombstone, is acknowledged, or failed to be written.
 
-    error: as the append gave it.
+    error: the result of the append.
     """
 
     error: ErrorCode
@@ -79,7 +79,7 @@ class MarkersEnded(NamedTuple):
 
 
 class Restored(NamedTuple):
-    """The id was read from the log by a new coordinator."""
+    """The id was loaded from the log by a new coordinator."""
 
 
 TransactionEvent = (

@@ -9,16 +9,16 @@ from kafka_py.base.moves import moves_between
 
 
 class TransactionState(IntEnum):
-    """What the latest transaction of an id is at; the number is how a record says it."""
+    """The state of an id's latest transaction; the number is its code in records."""
 
-    EMPTY = 0  # a producer has its id and epoch, and wrote nothing yet
+    EMPTY = 0  # a producer has its id and epoch, but no transaction yet
     ONGOING = 1
     PREPARE_COMMIT = 2  # decided; markers are being written
     PREPARE_ABORT = 3
     COMPLETE_COMMIT = 4  # every partition has its marker
     COMPLETE_ABORT = 5
     DEAD = 6  # being removed; never written
-    PREPARE_EPOCH_FENCE = 7  # passed through on the way to an abort that the producer did not ask for; never written
+    PREPARE_EPOCH_FENCE = 7  # precedes an abort that the producer did not request; never written
 
 
 EMPTY = TransactionState.EMPTY

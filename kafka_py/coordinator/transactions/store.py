@@ -1,7 +1,6 @@
-"""Where transactional ids are kept: in memory and in the logs of the partitions of `__transaction_state` led here.
+"""Stores transactional ids: in memory and in the logs of the partitions of `__transaction_state` led here.
 
-The one owner of their records: everything that must last is appended here, and reading a partition back is in
-replay.py. What is decided is machine.py's, what follows from it driver.py's.
+The only writer of their records; replay.py loads a partition. machine.py decides, driver.py carries out.
 Source: docs/reference/transactions.md, sections 1, 6 and 7.
 """
 
@@ -29,7 +28,7 @@ OnAppended = Callable[[ErrorCode], None]
 
 
 class TransactionListener(Protocol):
-    """Who is notified when ids come and go with their partition."""
+    """Is notified when ids are loaded and unloaded with their partition."""
 
     def on_restored(self, partition: int, transaction: Transaction) -> None:
         """The id was read from the log, and its markers may be missing."""
@@ -41,7 +40,7 @@ class TransactionListener(Protocol):
 class TransactionStore:
     """All transactional ids that this broker coordinates.
 
-    options: asked for each time. partition_count: of the topic.
+    options: read for each request. partition_count: of the topic.
     """
 
     def __init__(
@@ -55,15 +54,13 @@ class TransactionStore:
         )
 
     def attach(self, listener: TransactionListener) -> None:
-        """Before the first partition is loaded."""
+        """Sets what is notified of ids; called before the first partition is loaded."""
         self._listener = listener
 
     # ---- ids
 
     def partition_of(self, transactional_id: str) -> int:
-        """The partition that the id falls into. Raises KafkaError(COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR)
-        unless its state is in place.
-        """
+        """The id's partition. Raises KafkaError(COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR) unless it is loaded."""
         partition = self.runtime.partition_for(transactional_id)
         self.runtime.check(partition)
         return partition
@@ -73,7 +70,7 @@ class TransactionStore:
         return None if transactions is None else transactions.get(transactional_id)
 
     def holds(self, partition: int, transaction: Transaction) -> bool:
-        """Whether this very value still stands for its id: it was not unloaded, nor removed."""
+        """Whether this object is still the current one of its id: it was neither unloaded nor removed."""
         return self.get(partition, transaction.id) is transaction
 
     def put(self, partition: int, transaction: Transaction) -> None:
@@ -84,20 +81,20 @@ class TransactionStore:
             del self._transactions[partition][transaction.id]
 
     def partitions(self) -> list[int]:
-        """Those whose state is in place."""
+        """The ids whose partition is loaded."""
         return sorted(self.runtime.owned)
 
     def transactions(self, partition: int) -> list[Transaction]:
         """The ids of a partition, as they are now."""
         return list(self._transactions.get(partition, {}).values())
 
-    # ---- what lasts
+    # ---- appends
 
     def append(
         self, partition: int, transactional_id: str, metadata: TransactionMetadata, on_done: OnAppended
     ) -> None:
-        """Appends what is to be true of an id; `on_done` hears the error of the append, or NONE, perhaps before this
-        returns.
+        """Appends the new metadata of an id; `on_done` is called with the error of the append, or NONE, perhaps before
+        this returns.
         """
         batch = BatchBuilder()
         batch.append(self._clock.wall_ms(), transaction_key(transactional_id), transaction_value(metadata))
@@ -116,7 +113,7 @@ class TransactionStore:
     def _append(self, partition: int, batch: BatchBuilder, timeout_ms: int, on_done: OnAppended) -> None:
         self.runtime.append(partition, batch.build(), _ACKS_ALL, timeout_ms, lambda code, _base_offset: on_done(code))
 
-    # ---- partitions come and go (KeptState)
+    # ---- partitions are loaded and unloaded (KeptState)
 
     def replay(self, partition: int) -> TransactionReplay:
         listener = self._listener
@@ -132,7 +129,7 @@ class TransactionStore:
         return TransactionReplay(f"{TOPIC}-{partition}", take_over, restore)
 
     def unload(self, partition: int) -> Iterator[object]:
-        """Nobody waits for an id: its requests are answered when their records are acknowledged, or are not."""
+        """No request is parked on an id: requests are answered by the results of their appends."""
         forgotten = self._transactions.pop(partition, {})
         if self._listener is not None:
             self._listener.on_unloaded(partition)

@@ -1,6 +1,6 @@
-"""One transactional id as a value: its producer, its latest transaction, and the change that is being written.
+"""One transactional id as a value: its producer, its latest transaction, and its pending change.
 
-Moves through the table of states.py; decides nothing (machine.py does), and has no clock, log or callbacks.
+Changes state by the table of states.py; decides nothing (machine.py does), and has no clock, log or callbacks.
 Source: docs/reference/transactions.md, sections 1 and 2.
 """
 
@@ -15,16 +15,16 @@ from kafka_py.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 
 LAST_EPOCH = 32_767
 EXHAUSTED_EPOCH = LAST_EPOCH - 1
-"""The last epoch that a producer gets; the one after it is left for the coordinator, which may have to fence it."""
+"""The last epoch that a producer gets; the next one is reserved for the coordinator, which may have to fence it."""
 NO_START = -1
 
 
 class TransactionMetadata(NamedTuple):
-    """What a record says of a transactional id, and the last producer id and epoch, which no record holds.
+    """The fields of a transactional id's record, and the last producer id and epoch, which are not in the record.
 
-    partitions: of the transaction, in the order in which they were added; none twice. last_update_ms, start_ms: wall
-    clock; NO_START in EMPTY. last_producer_id, last_producer_epoch: what the producer had before its latest
-    InitProducerId, so that a retry of that can be told from an older producer; -1 when the request named none.
+    partitions: of the transaction, in the order in which they were added, without duplicates. last_update_ms, start_ms:
+    wall clock; NO_START in EMPTY. last_producer_id, last_producer_epoch: what the producer had before its latest
+    InitProducerId, which distinguishes a retry of that from an older producer; -1 when the request named none.
     """
 
     producer_id: int
@@ -58,19 +58,19 @@ class TransactionMetadata(NamedTuple):
         )
 
     def moved(self, state: TransactionState, now_ms: int) -> TransactionMetadata:
-        """The same in another state. Raises IllegalMove."""
+        """The same metadata in another state. Raises IllegalMove."""
         return self._replace(state=MOVES.after(self.state, state), last_update_ms=now_ms)
 
     def fenced(self, producer_epoch: int) -> TransactionMetadata:
-        """The transaction still runs, in an epoch that no producer has. Raises IllegalMove unless it is ONGOING."""
+        """The open transaction in an epoch that no producer has. Raises IllegalMove unless it is ONGOING."""
         MOVES.after(self.state, PREPARE_EPOCH_FENCE)
         return self._replace(producer_epoch=producer_epoch, last_producer_epoch=NO_PRODUCER_EPOCH)
 
 
 class Pending(NamedTuple):
-    """A change on its way into the log. metadata: what is true once it is there. reply: the answer then.
+    """A change whose record is being written. metadata: valid once it is acknowledged. reply: the response then.
 
-    is_fence: the epoch was raised for it, by somebody else than the producer.
+    is_fence: the coordinator raised the epoch for this change, not the producer.
     """
 
     metadata: TransactionMetadata
@@ -81,9 +81,9 @@ class Pending(NamedTuple):
 class Transaction:
     """A transactional id. Only the coordinator's own loop touches it.
 
-    metadata: as it is acknowledged in the log, but for a new id, whose epoch is -1, and for an epoch whose fence could
-        not be written. pending: a change that is being written, or that waits for markers; one at a time.
-    has_failed_fence: the epoch was raised to fence a producer, and that could not be written: no producer has it.
+    metadata: as acknowledged in the log; except for a new id, whose epoch is -1, and for an epoch whose fence failed to
+        be written. pending: a change that is being written, or that waits for markers; one at a time.
+    has_failed_fence: the epoch was raised to fence a producer, but was not written: no producer has it.
     """
 
     __slots__ = ("has_failed_fence", "id", "metadata", "pending")
@@ -96,7 +96,7 @@ class Transaction:
 
     @classmethod
     def new(cls, transactional_id: str, producer_id: int, timeout_ms: int, now_ms: int) -> Transaction:
-        """One that no record knows yet."""
+        """A new id, without any record."""
         metadata = TransactionMetadata(producer_id, NO_PRODUCER_EPOCH, timeout_ms, EMPTY, (), now_ms, NO_START)
         return cls(transactional_id, metadata)
 
