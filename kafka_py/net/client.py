@@ -209,7 +209,7 @@ class BrokerConnection:
 
     def _on_readable(self) -> None:
         """Reads until nothing is left: for a connection that was reset uvloop calls once and never again, so the
-        error that stands behind the last data would not be seen, and what is in flight would wait for ever."""
+        error after the last data would not be seen, and requests in flight would wait for ever."""
         if self._decoding is not None:
             return
         receiver = self._receiver
@@ -286,7 +286,7 @@ class BrokerConnection:
             self._loop.call_soon(self._on_readable)
 
     def _end_unforeseen(self, error: Exception) -> None:
-        """What is in flight has to fail: nobody would wake those who wait for it."""
+        """Fails the requests in flight, whose callers would otherwise wait for ever."""
         log.error("%r: a response could not be taken", self, exc_info=error)
         self._end(f"a response could not be taken: {error!r}")
 

@@ -31,7 +31,7 @@ class RunsInThreads(Protocol):
 class ColdReads:
     """The probe and the thread, shared by all connections of a broker.
 
-    executor: runs the reading; None stands for the loop's own.
+    executor: runs the reads; None for the default executor of the loop.
     """
 
     def __init__(self, loop: RunsInThreads, executor: Executor | None = None) -> None:

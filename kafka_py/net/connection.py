@@ -167,7 +167,7 @@ class Connection:
         self._backlog = frames
 
     def _resume(self) -> None:
-        """Go on with what was put off; nothing was read since."""
+        """Resume with the requests that were deferred; nothing was read since."""
         self._resuming = False
         if not self.closed:
             frames, self._backlog = self._backlog, []
@@ -175,7 +175,7 @@ class Connection:
             self._take(frames)
 
     def _refuse_frame(self) -> None:
-        """The stream is rubbish from here on. Answers to the requests before that are ready still leave."""
+        """The rest of the stream is malformed. Responses to earlier requests that are ready are still sent."""
         log.warning("Closing connection %s: %s", self.id, self._receiver.failure)
         self.close(str(self._receiver.failure))
 
@@ -296,7 +296,7 @@ class Connection:
             services.loop.call_soon(self._resume)
 
     def _is_over_bounds(self) -> bool:
-        """Whether no further request may be handed on. Never while all are answered and nobody muted it."""
+        """Whether no further request may be handed on. Never while all are answered and it is not muted."""
         full = self._next_slot - self._head >= MOST_REQUESTS or self._waiting_bytes >= MOST_REQUEST_BYTES
         return full or self._mutes > 0
 
@@ -358,7 +358,7 @@ class Connection:
         return self._head
 
     def _end(self, error: OSError) -> None:
-        """The stream is over; a peer that goes away is no news."""
+        """The peer has closed the stream, which is not logged."""
         quiet = isinstance(error, (PeerClosed, ConnectionError, TimeoutError))
         log.log(logging.DEBUG if quiet else logging.WARNING, "Connection %s ended: %s", self.id, error)
         self._shut()

@@ -20,7 +20,7 @@ OnSent = Callable[[list[object], float, float], None]
 
 
 def forget(*_: object) -> None:
-    """Nobody wants to know."""
+    """Default callback: does nothing."""
 
 
 class ConnectionServices:
@@ -28,7 +28,7 @@ class ConnectionServices:
 
     max_request_bytes: larger frames close their connection. max_queued: unanswered requests of all connections
         beyond which each may have only one. on_close: called once for each connection that ends.
-    on_sent: told of answers that have left. on_described: of connections whose client has said what it is.
+    on_sent: called for responses that were sent. on_described: for connections whose client has named its software.
     size_fault: says of a large frame whether it is refused. now_s: a monotonic clock.
     """
 

@@ -43,7 +43,7 @@ class Endpoint(NamedTuple):
 
 
 def bracketed(host: str) -> str:
-    """A host as it stands before `:port`: IPv6 addresses in brackets."""
+    """A host as written before `:port`: IPv6 addresses in brackets."""
     return f"[{host}]" if ":" in host else host
 
 

@@ -82,7 +82,7 @@ class MemoryPool:
 
     @property
     def depleted_ms(self) -> float:
-        """How long somebody waited for room, all in all."""
+        """The total time in which connections waited for room."""
         return self._depleted_ms + (self._now_ms() - self._waiting_since_ms if self._waiting else 0.0)
 
     @property
@@ -120,7 +120,7 @@ class FrameReceiver:
         self._credit = FIRST_STEP_BYTES
         self._expects_large = False  # the last frame was
         self.failure: InvalidFrame | None = None
-        """Set when the frames returned last are followed by rubbish."""
+        """Set when the frames returned last are followed by malformed bytes."""
         self.is_starved = False
         """Set when a large frame must wait for room in the pool: read on after `resume`."""
         self.received_bytes = 0

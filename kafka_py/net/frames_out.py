@@ -184,5 +184,5 @@ def _nothing() -> None:
 
 
 def _is_large(part: Part) -> bool:
-    """Whether it goes by itself, uncopied."""
+    """Whether a part is sent by itself with sendfile, uncopied."""
     return isinstance(part, FileSlice) and part.size > SMALL_SLICE_BYTES

@@ -2,7 +2,7 @@
 
 Pure bookkeeping: accepts and closes nothing itself. As in Kafka, a full broker or listener lets new connections wait
 in the accept queue, while too many from one address are closed. With more than one listener the inter-broker one is
-protected: it is let in although the broker is full, and another listener's longest idle connection goes instead.
+protected: it may accept although the broker is full, and another listener's longest idle connection is closed.
 Source: docs/reference/protocol.md, section 1; KIP-402, KIP-612.
 """
 

@@ -1,8 +1,8 @@
 """The event loop of a broker, and how long it ever kept others waiting.
 
 With asyncio's own loop the selector is ours: the time between two waits is one turn of the loop, measured exactly and
-at the cost of two clock readings a turn. uvloop does not show its turns; there a heartbeat's lateness stands in, and
-the thread's processor time.
+at the cost of two clock readings a turn. uvloop does not show its turns; the lateness of a timer and
+the processor time of the thread are used instead.
 """
 
 from __future__ import annotations

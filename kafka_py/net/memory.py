@@ -12,7 +12,7 @@ _M_MMAP_THRESHOLD = -3
 LARGEST_KEPT_BYTES = 32 * 1024 * 1024
 """glibc takes no more; larger blocks still come straight from the kernel."""
 MOST_KEPT_BYTES = 32 * 1024 * 1024
-"""What may lie unused at the end of the heap."""
+"""How much may remain unused at the end of the heap."""
 
 
 def keep_freed_memory() -> bool:

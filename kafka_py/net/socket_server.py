@@ -82,7 +82,7 @@ class _Served:
         self._gone_sends += connection.sent_responses
 
     def count_requests(self) -> None:
-        """What connections know is added up when somebody asks."""
+        """The counts of connections are added up when the metrics are read."""
         traffic = self.traffic
         traffic.receives = self._gone_receives + sum(each.received_requests for each in self.connections)
         traffic.sends = self._gone_sends + sum(each.sent_responses for each in self.connections)
@@ -195,9 +195,9 @@ class SocketServer:
         self._let_in()
 
     def relisten(self, listeners: list[Endpoint], options: NetOptions) -> dict[str, int]:
-        """Listen at new names and no more at those that are gone; returns the ports taken, by listener name.
+        """Open new listeners and close those that were removed; returns the bound ports by listener name.
 
-        Connections of a listener that is gone end. One that stays is left as it is, whatever its address says now.
+        Connections of a removed listener are closed. A listener that stays is unchanged, whatever its new address is.
         Raises BindFailed and changes nothing.
         """
         wanted = {endpoint.listener_name: endpoint for endpoint in listeners}
@@ -326,7 +326,7 @@ class SocketServer:
         return sum(connection.queued_responses for connection in self.connections.values())
 
     def _let_in(self) -> None:
-        """Listeners that were held back by the limits go on."""
+        """Resume listeners that were held back by the limits."""
         for served in self._served.values():
             if served.held_since_ms is not None:
                 name = served.listener.endpoint.listener_name
