@@ -187,7 +187,7 @@ async def test_the_session_of_a_former_life_is_waited_out(folder: str) -> None:
     await ghost.create("/brokers/ids/0", leftover, ephemeral=True)
     with lines_of("kafka_py.broker.registration") as lines:
         starting = asyncio.ensure_future(broker.start())
-        await broker.until(lambda: any("Waiting for the session" in line for line in lines))
+        await broker.until(lambda: any("Waiting for the ZooKeeper session" in line for line in lines))
         assert not starting.done()
     await ghost.close()
     await starting

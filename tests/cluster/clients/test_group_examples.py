@@ -94,7 +94,7 @@ def test_we3_3_an_empty_group_id_is_refused_by_the_group(bootstrap: str, topic: 
         assert caught.value.code is ErrorCode.INVALID_GROUP_ID
     with Consumer({"bootstrap.servers": bootstrap}) as made:
         for call in (lambda: made.subscribe([topic]), lambda: made.commit(), lambda: made.committed([])):
-            with pytest.raises(KafkaError, match=r"need a group\.id"):
+            with pytest.raises(KafkaError, match=r"need the setting group\.id"):
                 call()
 
 
