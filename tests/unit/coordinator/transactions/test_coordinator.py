@@ -159,3 +159,22 @@ def test_an_id_that_makes_the_clock_stumble_does_not_keep_others_open(
     monkeypatch.undo()
     world.look()
     assert world.transaction("broken").state is PREPARE_ABORT
+
+
+def test_an_epoch_that_could_not_be_written_is_used_by_the_next_fence_and_by_no_later_one() -> None:
+    world = TransactionWorld()
+    producer = world.init().reply
+    world.add(producer, T0)
+    world.error = ErrorCode.NOT_ENOUGH_REPLICAS
+    for _ in range(3):
+        assert world.init().error is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert world.transaction().metadata.producer_epoch == producer.producer_epoch + 1
+    world.error = ErrorCode.NONE
+    assert world.init().error is ErrorCode.CONCURRENT_TRANSACTIONS
+    assert world.sender.end().producer_epoch == producer.producer_epoch + 1
+
+    successor = world.init().reply
+    assert successor.producer_epoch == producer.producer_epoch + 2
+    world.add(successor, T0)
+    assert world.init().error is ErrorCode.CONCURRENT_TRANSACTIONS
+    assert world.sender.end().producer_epoch == successor.producer_epoch + 1, "its successor is fenced as well"
