@@ -34,6 +34,9 @@ KNOWN_VALUES = {
 USAGE = "usage: python -m kafka_py.cli.completion {bash|zsh}"
 
 
+WITHOUT_SCRIPT = {"verification.transactional_message_copier"}
+"""Run by kafka-run-class.sh alone, as in Apache Kafka."""
+
 class Row(NamedTuple):
     """One option. value: what its argument is called, "" for an option without one."""
 
@@ -63,7 +66,7 @@ class Command(NamedTuple):
 def commands() -> list[Command]:
     """Every command that has an option table, by script name."""
     found = []
-    for module in sorted(set(CLASSES.values())):
+    for module in sorted(set(CLASSES.values()) - WITHOUT_SCRIPT):
         parser: Callable[[], argparse.ArgumentParser] | None
         parser = getattr(import_module(f"kafka_py.cli.{module}"), "parser", None)
         if parser is not None:
