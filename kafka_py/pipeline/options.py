@@ -215,8 +215,8 @@ ROWS = (
         "Begins the transactional ids of exactlyOnce; for one running query only. A stream with the option "
         "checkpointLocation needs none: it is made from that.", _text, spark=False),
     Row("writeName", "string", None, W,
-        "With exactlyOnce the name of a batch write: a second write of the same name writes nothing.", _text,
-        spark=False),
+        "With exactlyOnce the name of a batch write: a second write of the same name writes nothing. Writes in "
+        "foreachBatch need one, and count once per micro-batch.", _text, spark=False),
     Row("decisionTopic", "string", DECISION_TOPIC, W,
         "The compacted topic in which exactlyOnce keeps what is decided; created where it is missing.", _text,
         spark=False),

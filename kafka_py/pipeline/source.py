@@ -74,7 +74,7 @@ class KafkaSource(DataSource):
         if overwrite:
             raise ConfigError("A topic cannot be overwritten: use mode('append')")
         options = Options(self.options, Where.WRITE)
-        once = batches_of(options)
+        once = batches_of(options, is_stream=False)
         sink = BatchSink(options, schema, once)
         if once is not None:
             once.begin()

@@ -56,13 +56,18 @@ class TaskPlace(NamedTuple):
 
 @dataclass
 class OnceBatches:
-    """Pickled to the executors. settings: of every client. start: None until the batch has begun."""
+    """Pickled to the executors. settings: of every client. start: None until the batch has begun.
+
+    is_stream: whether each batch is a micro-batch of a query as a whole, and not one of the writes that foreachBatch
+    may make for it.
+    """
 
     name: SinkName
     settings: dict[str, str]
     accepts_torn: bool
     write_name: str | None
     start: protocol.Start | None = None
+    is_stream: bool = True
 
     # On the driver's side
 
@@ -93,12 +98,19 @@ class OnceBatches:
     # In a task
 
     def place(self, context: Any) -> TaskPlace:
-        """The batch and slot of a task. context: Spark's."""
+        """The batch and slot of a task. context: Spark's. Raises ConfigError for an unnamed write of foreachBatch."""
         query, number = context.getLocalProperty(QUERY_ID), context.getLocalProperty(BATCH_ID)
-        if query is not None and number is not None:
-            scope, batch = query, int(number)
-        else:
+        if query is None or number is None:
             scope, batch = self._write()
+        elif self.is_stream:
+            scope, batch = query, int(number)
+        elif self.write_name is not None:
+            scope, batch = f"{query}/{self.write_name}", int(number)
+        else:
+            raise ConfigError(
+                "Option writeName must be given with exactlyOnce in foreachBatch: by it a write that is repeated for "
+                "the same batch is told from a second write, which would not be written"
+            )
         return TaskPlace(scope, batch, context.partitionId(), context.attemptNumber())
 
     def _write(self) -> tuple[str, int]:
@@ -133,8 +145,11 @@ class OnceBatches:
         return ClusterWorld(self.name, self.settings, shared_link(self.settings))
 
 
-def batches_of(options: Options, checkpoint: str | None = None) -> OnceBatches | None:
+def batches_of(
+    options: Options, checkpoint: str | None = None, *, is_stream: bool = True
+) -> OnceBatches | None:
     """What the options ask for; None without exactlyOnce. checkpoint: a stream's checkpointLocation, where it is known.
+    is_stream: false for a batch write.
 
     Raises ConfigError without a prefix.
     """
@@ -154,6 +169,7 @@ def batches_of(options: Options, checkpoint: str | None = None) -> OnceBatches |
         shared_settings(options.client_settings("driver")),
         options["tornBatch"] == ACCEPT,
         options["writeName"],
+        is_stream=is_stream,
     )
 
 

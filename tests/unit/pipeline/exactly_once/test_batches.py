@@ -85,6 +85,22 @@ def test_batch_writes_go_by_their_name_or_by_the_next_number():
     assert again.is_written(again.place(Context()))
 
 
+def test_the_writes_of_foreach_batch_go_by_query_name_and_number():
+    found = batches({"query/one": Decision("query/one", 12, True)}, writeName="one")
+    other = batches({"query/one": Decision("query/one", 12, True)}, writeName="two")
+    for each, is_written in ((found, True), (other, False)):
+        each.is_stream = False
+        assert each.place(micro_batch(12))[:2] == (f"query/{each.write_name}", 12)
+        assert each.is_written(each.place(micro_batch(12))) is is_written
+
+
+def test_a_write_of_foreach_batch_without_a_name_is_refused_for_a_second_one_would_be_left_out():
+    found = batches()
+    found.is_stream = False
+    with pytest.raises(ConfigError, match="writeName must be given with exactlyOnce in foreachBatch"):
+        found.place(micro_batch(12))
+
+
 def test_reports_carry_the_drivers_epoch_through_pickling():
     found = pickle.loads(pickle.dumps(batches({"query": Decision("query", 12, True)})))
     report = found.report(found.place(micro_batch(13, task=2)), PREPARED)
