@@ -19,6 +19,10 @@ WRITE_SCOPE = "write"
 """Of batch writes without a name; their numbers count from 0."""
 
 
+NO_EPOCH = -1
+"""In Finished: of no driver's own batch."""
+
+
 class Prepared(NamedTuple):
     """A transaction that a task has flushed and left open. written, offset: one record of it."""
 
@@ -47,7 +51,10 @@ class Decision(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """All transactions of the scope's decisions up to this batch are ended; by whom."""
+    """All transactions of the scope's decisions up to this batch are ended; by the driver that decided the batch.
+
+    epoch: NO_EPOCH where another driver has ended them, whose own batch is not written yet.
+    """
 
     scope: str
     batch: int

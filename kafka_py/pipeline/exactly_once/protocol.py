@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.pipeline.exactly_once.decisions import (
+    NO_EPOCH,
     Decision,
     Driver,
     Finished,
@@ -100,7 +101,7 @@ def begin(world: World, *, accept_torn: bool = False) -> Start:
     """
     driver, ledger = world.read_ledger(world.init_driver())
     for decision in ledger.unfinished():
-        driver, ledger.decisions[decision.scope] = _finish(world, driver, decision, accept_torn)
+        driver, ledger.decisions[decision.scope] = _finish(world, driver, decision, accept_torn, is_own=False)
     world.fence(ledger.leftovers(driver))
     latest = {scope: each._replace(transactions=()) for scope, each in ledger.decisions.items()}
     return Start(driver, latest, frozenset(ledger.slots))
@@ -126,7 +127,7 @@ def commit(
         raise TransactionsLost(scope, batch, lost)
     decision = Decision(scope, batch, True, tuple(prepared))
     driver = world.decide(driver, decision)
-    _, decision = _finish(world, driver, decision, accept_torn)
+    _, decision = _finish(world, driver, decision, accept_torn, is_own=True)
     if not decision.commits:
         raise TransactionsLost(scope, batch, prepared)
 
@@ -136,8 +137,13 @@ def abort(world: World, *, accept_torn: bool = False) -> None:
     begin(world, accept_torn=accept_torn)
 
 
-def _finish(world: World, driver: Driver, decision: Decision, accept_torn: bool) -> tuple[Driver, Decision]:
-    """Commits the transactions of a decision; returns the decision that holds then."""
+def _finish(
+    world: World, driver: Driver, decision: Decision, accept_torn: bool, *, is_own: bool
+) -> tuple[Driver, Decision]:
+    """Commits the transactions of a decision; returns the decision that holds then.
+
+    is_own: whether this driver has decided it. One that finishes the decision of another has its own batch before it.
+    """
     outcomes = world.end(decision.transactions, commit=True)
     lost = [each for each, outcome in zip(decision.transactions, outcomes, strict=True) if outcome is Outcome.LOST]
     match verdict(outcomes):
@@ -151,5 +157,5 @@ def _finish(world: World, driver: Driver, decision: Decision, accept_torn: bool)
         case Verdict.TORN:
             _log.error("Batch %d of %s continues without the records of %d lost transactions, because tornBatch is "
                        "accept: %s", decision.batch, decision.scope, len(lost), named(lost))  # fmt: skip
-    finished = Finished(decision.scope, decision.batch, driver.producer_id, driver.epoch)
+    finished = Finished(decision.scope, decision.batch, driver.producer_id, driver.epoch if is_own else NO_EPOCH)
     return world.note_finished(driver, finished), decision

@@ -229,6 +229,20 @@ def test_an_attempt_that_lost_a_race_is_rolled_back_by_the_next_batch():
     assert not cluster.has_open()
 
 
+def test_a_driver_that_is_killed_after_it_has_finished_the_batch_of_another_leaves_nothing_open():
+    cluster = Cluster()
+    world = ModelWorld(cluster)
+    start = protocol.begin(world)
+    prepared = [run_task(cluster, start, 0, task) for task in range(TASKS)]
+    world.decide(start.driver, Decision(SCOPE, 0, True, tuple(prepared)))  # and is killed
+    start = protocol.begin(world)
+    for task in range(TASKS):
+        run_task(cluster, start, 1, task)  # and is killed: batch 1 is not decided
+    run_batch(cluster, 1, TASKS - 1)
+    assert cluster.visible() == sorted({*expected(1, TASKS), *expected(2, TASKS - 1)})
+    assert not cluster.has_open()
+
+
 def test_a_batch_without_records_is_not_decided():
     cluster = Cluster()
     start = protocol.begin(ModelWorld(cluster))
