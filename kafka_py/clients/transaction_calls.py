@@ -115,13 +115,23 @@ class TransactionCalls:
             await self._ask(transactional_id, request, lambda answer: answer.error_code)
 
     async def each(self, calls: Iterable[Awaitable[T]]) -> list[T]:
-        """The results of calls that are made side by side, in their order. Raises what the first failure raised."""
+        """The results of calls that are made side by side, in their order. Raises what the first failure raised.
+
+        The other calls have ended by then: one that went on would meet the transactions of those that come later.
+        """
 
         async def one(call: Awaitable[T]) -> T:
             async with self._gate:
                 return await call
 
-        return list(await asyncio.gather(*(one(call) for call in calls)))
+        tasks = [asyncio.ensure_future(one(call)) for call in calls]
+        try:
+            return list(await asyncio.gather(*tasks))
+        except BaseException:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            raise
 
     async def _ask(self, transactional_id: str, request: Any, code_of: Callable[[Any], int]) -> Any:
         deadline_ms = self._cluster.clock.monotonic_ms() + self._timeout_ms

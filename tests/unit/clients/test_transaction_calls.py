@@ -121,3 +121,22 @@ def test_calls_side_by_side_keep_their_order():
         return await calls.each([calls.init_producer_id(str(number), 1) for number in range(50)])
 
     assert call(cluster, work) == [P] * 50
+
+
+def test_calls_beside_one_that_failed_have_ended_when_it_is_raised():
+    async def work(calls):
+        going = asyncio.Event()
+
+        async def goes_on():
+            going.set()
+            await asyncio.Event().wait()
+
+        async def fails():
+            await going.wait()
+            raise KafkaError(ErrorCode.PRODUCER_FENCED, "x")
+
+        with pytest.raises(KafkaError):
+            await calls.each([goes_on(), fails()])
+        return asyncio.all_tasks() - {asyncio.current_task()}
+
+    assert call(FakeCluster(), work) == set()
