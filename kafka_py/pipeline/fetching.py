@@ -253,6 +253,7 @@ class RangeReader:
     def _note_aborted(self, transactions: Iterable[Any]) -> None:
         found = {(each.first_offset, each.producer_id) for each in transactions}
         self._aborted = deque(sorted(found))
+        self._aborting = set()  # each answer names all it needs; a marker may be in offsets that were skipped
 
     def _visible(
         self, buffer: Buffer, batches: list[tuple[int, BatchHeader]]

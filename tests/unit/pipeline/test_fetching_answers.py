@@ -179,3 +179,15 @@ def test_what_aborted_transactions_wrote_is_left_out_for_committed_readers(
         link.close()
     fetches = [request for _, request in cluster.requests if isinstance(request, FetchRequest)]
     assert {request.isolation_level for request in fetches} == {int(isolation == "read_committed")}
+
+
+def test_an_aborted_transaction_whose_marker_is_gone_hides_nothing_of_the_next_answer(cluster: FakeCluster) -> None:
+    aborted = [AbortedTransaction(producer_id=1, first_offset=0)]
+    cluster.fail(ApiKey.FETCH, instead_of_records(record_set=FIRST, aborted_transactions=aborted))
+    cluster.fail(ApiKey.FETCH, instead_of_records(
+        record_set=written(8, 1) + ended(9, 1, ControlType.COMMIT), aborted_transactions=None))  # fmt: skip
+    link = Link({"bootstrap.servers": cluster.bootstrap_servers, "isolation.level": "read_committed"})
+    try:
+        assert read(link) == [1, 2, 8]
+    finally:
+        link.close()
