@@ -33,9 +33,9 @@ KNOWN_VALUES = {
 
 USAGE = "usage: python -m kafka_py.cli.completion {bash|zsh}"
 
-
 WITHOUT_SCRIPT = {"verification.transactional_message_copier"}
 """Run by kafka-run-class.sh alone, as in Apache Kafka."""
+
 
 class Row(NamedTuple):
     """One option. value: what its argument is called, "" for an option without one."""
