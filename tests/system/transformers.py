@@ -115,10 +115,26 @@ def kafka_python_worker(task: Task) -> None:
 
 
 def aiokafka_worker(task: Task) -> None:
-    asyncio.run(_aiokafka(task))
+    """aiokafka 0.14 takes an error of a whole OffsetFetch response, as NOT_COORDINATOR, for "nothing is committed", and
+    would begin again at 0: librdkafka is asked where to begin.
+    """
+    asyncio.run(_aiokafka(task, _committed(task)))
 
 
-async def _aiokafka(task: Task) -> None:
+def _committed(task: Task) -> int:
+    from confluent_kafka import Consumer, TopicPartition
+
+    consumer = Consumer({
+        "bootstrap.servers": task.bootstrap, "group.id": task.name, "isolation.level": "read_committed",
+    })  # fmt: skip
+    [committed] = consumer.committed([TopicPartition(task.source, task.partition)], timeout=START_S)
+    consumer.close()
+    if committed.error is not None:
+        raise RuntimeError(str(committed.error))
+    return max(committed.offset, 0)
+
+
+async def _aiokafka(task: Task, start: int) -> None:
     from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
     consumer = AIOKafkaConsumer(
@@ -133,7 +149,7 @@ async def _aiokafka(task: Task) -> None:
     await asyncio.wait_for(consumer.start(), START_S)
     source = TopicPartition(task.source, task.partition)
     consumer.assign([source])
-    consumer.seek(source, await consumer.committed(source) or 0)
+    consumer.seek(source, start)
     while True:
         signal.alarm(0)
         records = (await consumer.getmany(source, timeout_ms=int(POLL_S * 1000))).get(source, [])
@@ -144,7 +160,7 @@ async def _aiokafka(task: Task) -> None:
         sent = [await producer.send(task.target, record.value, partition=task.partition) for record in records]
         if random.random() < ABORTED:
             await producer.abort_transaction()
-            consumer.seek(source, await consumer.committed(source) or 0)
+            consumer.seek(source, records[0].offset)
             continue
         await asyncio.gather(*sent)
         await producer.send_offsets_to_transaction({source: records[-1].offset + 1}, task.name)
