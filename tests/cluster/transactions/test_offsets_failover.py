@@ -93,7 +93,11 @@ def test_offsets_of_transactions_outlive_their_coordinators(kafka_cluster_factor
         for committer in committers:
             committer.start()
         wait(lambda: all(committer.acknowledged >= 10 for committer in committers))
-        cluster.brokers[coordinator_of(cluster.brokers[0].bootstrap, "group-0")].kill()
+        killed = cluster.brokers[coordinator_of(cluster.brokers[0].bootstrap, "group-0")]
+        killed.kill()
+        living = next(broker.bootstrap for broker in cluster.brokers if broker is not killed)
+        wait(lambda: coordinator_of(living, "group-0") not in (-1, killed.broker_id))
+        killed.start()  # a commit of offsets on its way by librdkafka waits for the coordinator that it knows
         before = {committer.group: committer.acknowledged for committer in committers}
         wait(lambda: all(committer.acknowledged >= before[committer.group] + 10 for committer in committers))
         for committer in committers:
