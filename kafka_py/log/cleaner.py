@@ -125,7 +125,7 @@ class Cleaner:
             self._scan_after(self._options.log_cleaner_backoff_ms)
 
     def stop(self) -> None:
-        """Starts no more compactions and cancels the running ones."""
+        """Stops starting compactions and cancels the running ones."""
         self._stopped = True
 
     def abort(self, topic_partition: TopicPartition) -> None:

@@ -20,7 +20,7 @@ FIRST_PROTOCOL = "0.11.0-IV0"
 
 def check_transactional_id(node: Node, context: RequestContext, transactional_id: str) -> None:
     """Raises KafkaError(TRANSACTIONAL_ID_AUTHORIZATION_FAILED)."""
-    if not node.authorizer.allows(context, Operation.WRITE, ResourceType.TRANSACTIONAL_ID, transactional_id):
+    if not _may_write(node, context, transactional_id):
         raise KafkaError(
             ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, f"WRITE on {transactional_id} is not allowed"
         )
@@ -50,8 +50,10 @@ def producer_refusal(node: Node, context: RequestContext, transactional_id: str 
     It needs a transactional id, and the right to write under it (ReplicaManager would take the batches of anyone who
     guesses a producer id).
     """
-    if transactional_id is not None and node.authorizer.allows(
-        context, Operation.WRITE, ResourceType.TRANSACTIONAL_ID, transactional_id
-    ):
+    if transactional_id is not None and _may_write(node, context, transactional_id):
         return None
     return KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+
+
+def _may_write(node: Node, context: RequestContext, transactional_id: str) -> bool:
+    return node.authorizer.allows(context, Operation.WRITE, ResourceType.TRANSACTIONAL_ID, transactional_id)

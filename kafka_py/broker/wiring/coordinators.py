@@ -88,14 +88,14 @@ class Coordinators:
             self.groups,
             env.clock,
             env.timers,
-            lambda: env.live.current,
+            self._config,
             rebalances=rebalances,
             on_rebalance_completed=self._count_rebalance,
             new_id=lambda: str(env.chance.new_uuid()),
         )
         PurgatoryMetrics(env.registry, self.membership.sessions, delayedOperation="Heartbeat")
         self.groups.attach(self.membership)
-        self.offsets = OffsetKeeper(self.groups, self.membership.sessions, env.clock, lambda: env.live.current)
+        self.offsets = OffsetKeeper(self.groups, self.membership.sessions, env.clock, self._config)
         self._metrics = GroupCoordinatorMetrics(env.registry, self.offsets)
         GroupMetrics(env.registry, self.groups)
         self.markers = markers
@@ -135,8 +135,8 @@ class Coordinators:
                 runtime = self._runtimes.get(topic)
                 if runtime is not None:
                     with self._supervisor.guard(_ROLES, partition.topic_partition):
-                        heed = runtime.elected if is_leader else runtime.resigned
-                        heed(number, partition.leader_epoch)
+                        notify = runtime.elected if is_leader else runtime.resigned
+                        notify(number, partition.leader_epoch)
 
     def stopped(self, partitions: list[tuple[TopicPartition, bool]]) -> None:
         """These were stopped, and those marked were deleted."""

@@ -317,7 +317,7 @@ class ProducerCore:
         driver, transactions = self._transactional()
         assert self._identity is not None
         await driver.prepare()
-        self.accumulator.stop(IllegalState("the transaction is prepared: the producer takes no more records"))
+        self.accumulator.stop(IllegalState("the transaction is prepared: the producer accepts no further records"))
         return PreparedTransaction(
             transactions.transactional_id, self._identity.producer_id, self._identity.epoch
         )

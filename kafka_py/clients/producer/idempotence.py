@@ -116,7 +116,7 @@ class ProducerIdentity:
             batch.lane.bumping = True
 
     def settle(self, lane: Lane) -> bool:
-        """Restarts a lane that has a gap and awaits no more responses. Returns whether the lane may send now.
+        """Restarts a lane that has a gap and no request in flight. Returns whether the lane may send now.
 
         Without a gap, refused batches are sent again in order.
         """

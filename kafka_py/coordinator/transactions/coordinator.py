@@ -57,10 +57,8 @@ class TransactionCoordinator:
         if refused is not None:
             answer(TransactionReply(refused))
             return
-        try:
-            partition = self.store.partition_of(transactional_id)
-        except KafkaError as error:
-            answer(TransactionReply(error.code))
+        partition = self._partition_of(transactional_id, answer)
+        if partition is None:
             return
         transaction = self.store.get(partition, transactional_id)
         if transaction is None:
@@ -74,6 +72,14 @@ class TransactionCoordinator:
         outcome = self.driver.handle(partition, transaction, request, answer)
         if outcome.needs_producer_id:
             self._spawn(self._with_fresh_id(transactional_id, request, answer))
+
+    def _partition_of(self, transactional_id: str, answer: AnswerTransaction) -> int | None:
+        """The partition that the id falls into; None when its state is not in place, which has then been answered."""
+        try:
+            return self.store.partition_of(transactional_id)
+        except KafkaError as error:
+            answer(TransactionReply(error.code))
+            return None
 
     async def _with_fresh_id(self, transactional_id: str, request: InitProducer, answer: AnswerTransaction) -> None:
         """Repeats the request from the start: while the new id was fetched the partition or the id may have changed."""
@@ -98,10 +104,8 @@ class TransactionCoordinator:
         if not transactional_id:
             answer(TransactionReply(ErrorCode.INVALID_REQUEST))
             return
-        try:
-            partition = self.store.partition_of(transactional_id)
-        except KafkaError as error:
-            answer(TransactionReply(error.code))
+        partition = self._partition_of(transactional_id, answer)
+        if partition is None:
             return
         transaction = self.store.get(partition, transactional_id)
         if transaction is None:

@@ -274,7 +274,7 @@ class TransactionDriver:
             await self._wait_for(operation)
 
     def close(self) -> None:
-        """Sends no more requests."""
+        """Stops sending requests."""
         self._closed = True
         self._task.cancel()
         if self._flush is not None:

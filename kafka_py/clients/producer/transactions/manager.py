@@ -88,7 +88,7 @@ class ProducerTransactions:
         self.timeout_ms = timeout_ms
         self.state = UNINITIALIZED
         self.is_prepared = False
-        """Whether no more records are taken, for whoever ends the transaction has been promised what it holds."""
+        """Whether the transaction is prepared: its records are final, and further records are refused."""
         self.can_renew = True
         """Whether the coordinator gives a producer the next epoch (KIP-360); brokers before 2.5 do not."""
         self._identity = identity
@@ -175,7 +175,7 @@ class ProducerTransactions:
             return
         self._refuse_failed("send")
         if self.is_prepared:
-            raise IllegalState("the transaction is prepared: the producer takes no more records")
+            raise IllegalState("the transaction is prepared: the producer accepts no further records")
         first = "init_transactions and begin_transaction" if self.state is UNINITIALIZED else "begin_transaction"
         raise IllegalState(f"the producer is {self.state.value}, not in a transaction: send needs {first} first")
 
