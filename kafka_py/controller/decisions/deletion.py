@@ -122,7 +122,7 @@ def resume(cluster: ControllerContext) -> Plan[None]:
     done, again, begin = [], [], []
     for some in slices(sorted(cluster.queued)):
         for topic in some:
-            states = cluster.states_of_replicas(topic)
+            states = cluster.states_being_deleted(topic)
             if states <= {replica_states.DELETION_SUCCESSFUL}:
                 done.append(topic)
                 continue

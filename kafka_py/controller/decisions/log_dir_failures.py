@@ -27,20 +27,21 @@ notes = LogLines(__name__)
 def leader_and_isr_response(
     cluster: ControllerContext, event: LeaderAndIsrResponseReceived, _settings: Settings
 ) -> Plan[None]:
-    """LogLines which replicas are in failed log directories of the broker, and which are no longer."""
+    """Notes which replicas are in failed log directories of the broker, and which are no longer."""
     response, broker = event.response, event.broker
     if response.error_code != ErrorCode.NONE:
         yield from notes.error("LeaderAndIsr to broker %d failed with error code %d", broker, response.error_code)
         return
+    before = cluster.offline_dirs.get(broker, set())
     failed: set[TopicPartition] = set()
     well: set[TopicPartition] = set()
-    of_code: dict[int, set[TopicPartition]] = {ErrorCode.KAFKA_STORAGE_ERROR: failed, ErrorCode.NONE: well}
     for some in slices(_codes_of(cluster, response)):
-        for partition, code in some:
-            if code in of_code:
-                of_code[code].add(partition)
+        for topic, number, code in some:
+            if code == ErrorCode.KAFKA_STORAGE_ERROR:
+                failed.add(TopicPartition(topic, number))
+            elif before and code == ErrorCode.NONE:
+                well.add(TopicPartition(topic, number))
         yield from Worked(len(some))
-    before = cluster.offline_dirs.get(broker, set())
     after = (before - well) | failed
     if before == after:
         return
@@ -52,15 +53,15 @@ def leader_and_isr_response(
         yield from replicas_became_offline(cluster, replicas)
 
 
-def _codes_of(cluster: ControllerContext, response: LeaderAndIsrResponse) -> Iterator[tuple[TopicPartition, int]]:
-    """The error code of each partition; topics with an unknown id are left out."""
+def _codes_of(cluster: ControllerContext, response: LeaderAndIsrResponse) -> Iterator[tuple[str, int, int]]:
+    """Topic, partition number and error code of each partition; topics with an unknown id are left out."""
     for row in response.partition_errors:
-        yield TopicPartition(row.topic_name, row.partition_index), row.error_code
+        yield row.topic_name, row.partition_index, row.error_code
     for topic in response.topics:
         name = cluster.topic_names.get(topic.topic_id)
         if name is not None:
             for one in topic.partition_errors:
-                yield TopicPartition(name, one.partition_index), one.error_code
+                yield name, one.partition_index, one.error_code
 
 
 def log_dir_event(cluster: ControllerContext, _event: LogDirEventNotification, _settings: Settings) -> Plan[None]:

@@ -110,7 +110,7 @@ class ControllerContext:
         self._replica_states: dict[PartitionAndReplica, ReplicaState] = {}
         self._replicas_on: dict[int, dict[TopicPartition, None]] = {}
         self._led_by: dict[int, dict[TopicPartition, None]] = {}
-        self._replica_counts: dict[str, Counter[ReplicaState]] = {}  # number of assigned replicas by topic and state
+        self._deletion_counts: dict[str, Counter[ReplicaState]] = {}  # assigned replicas of topics to delete, by state
         self._queued_counts: Counter[ReplicaState] = Counter()  # the same, over all topics to delete
         self._partition_count = 0
         self._offline: set[TopicPartition] = set()
@@ -159,7 +159,7 @@ class ControllerContext:
             self._note_leader(partition, None)
         for replica in replicas:
             self._replica_states.pop(replica, None)
-        self._replica_counts.pop(topic, None)
+        self._deletion_counts.pop(topic, None)
         self._partition_count -= len(partitions)
         for partition in partitions:
             for kept in (self._leaderships, self._partition_states):
@@ -181,12 +181,14 @@ class ControllerContext:
         before = partitions.get(number, NO_ASSIGNMENT).replicas
         partitions[number] = assignment
         if before != assignment.replicas:
-            for broker in without(before, assignment.replicas):
+            gone, new = without(before, assignment.replicas), without(assignment.replicas, before)
+            for broker in gone:
                 _drop(self._replicas_on, broker, partition)
-                self._count(topic, self.replica_state(PartitionAndReplica(topic, number, broker)), -1)
-            for broker in without(assignment.replicas, before):
+            for broker in new:
                 self._replicas_on.setdefault(broker, {})[partition] = None
-                self._count(topic, self.replica_state(PartitionAndReplica(topic, number, broker)), 1)
+            if topic in self.queued:
+                self._count(topic, (self.replica_state(PartitionAndReplica(*partition, id_)) for id_ in gone), -1)
+                self._count(topic, (self.replica_state(PartitionAndReplica(*partition, id_)) for id_ in new), 1)
         self._weigh(partition)
 
     def assignment(self, partition: TopicPartition) -> PartitionAssignment:
@@ -242,19 +244,21 @@ class ControllerContext:
             self._replica_states.pop(replica, None)
         else:
             self._replica_states[replica] = state
-        if before is not state and replica.topic_partition in self._replicas_on.get(replica.broker, ()):
-            self._count(replica.topic, before, -1)
-            self._count(replica.topic, state, 1)
+        is_counted = replica.topic in self.queued and before is not state
+        if is_counted and replica.topic_partition in self._replicas_on.get(replica.broker, ()):
+            self._count(replica.topic, (before,), -1)
+            self._count(replica.topic, (state,), 1)
 
-    def _count(self, topic: str, state: ReplicaState, change: int) -> None:
-        """Changes the number of assigned replicas in a state by one, up or down."""
-        self._replica_counts.setdefault(topic, Counter())[state] += change
-        if topic in self.queued:
+    def _count(self, topic: str, states: Iterable[ReplicaState], change: int) -> None:
+        """Changes the numbers of assigned replicas of a topic to delete by one for each of `states`, up or down."""
+        counts = self._deletion_counts[topic]
+        for state in states:
+            counts[state] += change
             self._queued_counts[state] += change
 
-    def states_of_replicas(self, topic: str) -> set[ReplicaState]:
-        """The states of the topic's replicas."""
-        return {state for state, count in self._replica_counts.get(topic, {}).items() if count}
+    def states_being_deleted(self, topic: str) -> set[ReplicaState]:
+        """The states of the replicas of a topic to delete."""
+        return {state for state, count in self._deletion_counts[topic].items() if count}
 
     def replicas_in_state(self, topic: str, state: ReplicaState) -> list[PartitionAndReplica]:
         return [replica for replica in self.replicas_of_topic(topic) if self.replica_state(replica) is state]
@@ -320,7 +324,9 @@ class ControllerContext:
         for topic in topics:
             if topic not in self.queued:
                 self.queued.add(topic)
-                self._queued_counts.update(self._replica_counts.get(topic, {}))
+                counts = Counter(map(self.replica_state, self.replicas_of_topic(topic)))
+                self._deletion_counts[topic] = counts
+                self._queued_counts.update(counts)
             self._imbalanced.difference_update(self.partitions_of(topic))
 
     def mark_ineligible(self, topics: Iterable[str]) -> None:

@@ -17,6 +17,8 @@ class PartitionState(Enum):
     OFFLINE = 2  # has had a leader, which is offline
     NON_EXISTENT = 3  # never created, or deleted
 
+    __hash__ = object.__hash__  # that of Enum is written in Python, and each move looks states up
+
 
 NEW = PartitionState.NEW
 ONLINE = PartitionState.ONLINE

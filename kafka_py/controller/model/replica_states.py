@@ -20,6 +20,8 @@ class ReplicaState(Enum):
     DELETION_INELIGIBLE = 6  # the deletion failed, or is not possible at present
     NON_EXISTENT = 7
 
+    __hash__ = object.__hash__  # that of Enum is written in Python, and each move looks states up
+
 
 NEW = ReplicaState.NEW
 ONLINE = ReplicaState.ONLINE

@@ -148,7 +148,7 @@ def naive_counts(cluster):
         undeleted,
         ineligible,
         len(partitions),
-        {topic: {cluster.replica_state(r) for r in cluster.replicas_of_topic(topic)} for topic in cluster.topics},
+        {topic: {cluster.replica_state(r) for r in cluster.replicas_of_topic(topic)} for topic in cluster.queued},
         {b: {r for r in cluster.replicas() if r.broker == b} for b in range(5)},
         {b: {one for one, found in led.items() if found.leader == b} for b in range(-1, 5)},
         {one for one, found in led.items() if one.topic not in cluster.queued
@@ -161,7 +161,7 @@ def kept_counts(cluster):
         cluster.replicas_to_delete(),
         cluster.replicas_ineligible(),
         cluster.partition_count,
-        {topic: cluster.states_of_replicas(topic) for topic in cluster.topics},
+        {topic: cluster.states_being_deleted(topic) for topic in cluster.queued},
         {b: set(cluster.replicas_on([b])) for b in range(5)},
         {b: set(cluster.partitions_led_by(b)) for b in range(-1, 5)},
         set(cluster.partitions_with_offline_leader()),
