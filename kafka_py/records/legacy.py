@@ -22,7 +22,12 @@ NO_TIMESTAMP = -1
 
 _HEAD = struct.Struct(">qiIbb")
 _TIMESTAMP = struct.Struct(">q")
+_OFFSET = struct.Struct(">q")
+_CRC = struct.Struct(">I")
 _CRC_START = 16
+_CRC_POSITION = 12
+_ATTRIBUTES_POSITION = 17
+_TIMESTAMP_POSITION = 18
 
 
 class LegacyEntry(NamedTuple):
@@ -39,7 +44,7 @@ class LegacyEntry(NamedTuple):
 def read_entry(buf: bytes | bytearray | memoryview, pos: int) -> LegacyEntry:
     """The head of the entry at `pos`, whose first ENTRY_HEADER_SIZE bytes are there; format 0 has NO_TIMESTAMP."""
     offset, size, crc, magic, attributes = _HEAD.unpack_from(buf, pos)
-    timestamp = _TIMESTAMP.unpack_from(buf, pos + 18)[0] if magic else NO_TIMESTAMP
+    timestamp = _TIMESTAMP.unpack_from(buf, pos + _TIMESTAMP_POSITION)[0] if magic else NO_TIMESTAMP
     return LegacyEntry(offset, size, crc, magic, attributes, timestamp)
 
 
@@ -47,6 +52,18 @@ def checksum(buf: bytes | bytearray | memoryview, pos: int, end: int) -> int:
     """What the crc field of the entry between `pos` and `end` should say."""
     with memoryview(buf)[pos + _CRC_START : end] as covered:
         return zlib.crc32(covered)
+
+
+def stamp_offset(buf: bytearray | memoryview, pos: int, offset: int) -> None:
+    """Write the offset of the entry at `pos`; it lies outside the checksum."""
+    _OFFSET.pack_into(buf, pos, offset)
+
+
+def stamp_timestamp(buf: bytearray | memoryview, pos: int, end: int, attributes: int, timestamp: int) -> None:
+    """Write both into the entry of format 1 between `pos` and `end`, with the checksum that follows from them."""
+    buf[pos + _ATTRIBUTES_POSITION] = attributes & 0xFF
+    _TIMESTAMP.pack_into(buf, pos + _TIMESTAMP_POSITION, timestamp)
+    _CRC.pack_into(buf, pos + _CRC_POSITION, checksum(buf, pos, end))
 
 
 def refuse(magic: int) -> NoReturn:
