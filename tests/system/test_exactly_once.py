@@ -12,11 +12,12 @@ from pathlib import Path
 
 import confluent_kafka
 import pytest
+from kept_running import KeptRunning, Supervisor
 
 from kafka_py.testing.broker import AnyBroker, BrokerProcess
 from kafka_py.testing.peers.apache import ApacheBroker, Jars, apache_kafka
 from kafka_py.testing.peers.load import end_producer
-from kafka_py.testing.processes import Process, ZookeeperServer, wait_until
+from kafka_py.testing.processes import ZookeeperServer, wait_until
 from kafka_py.testing.topics import create_topic
 
 LONG = "KAFKA_PY_LONG" in os.environ
@@ -36,8 +37,8 @@ SETTINGS = {
 pytestmark = [pytest.mark.slow]
 
 
-class Worker(Process):
-    """The program of one library, started again whenever it has ended."""
+class Worker(KeptRunning):
+    """The program of one library."""
 
     def __init__(self, log: Path, library: str, jars: Jars, bootstrap: str, partition: int) -> None:
         arguments = [bootstrap, INPUT, OUTPUT, str(partition)]
@@ -47,12 +48,6 @@ class Worker(Process):
             command = [sys.executable, str(Path(__file__).with_name("transformers.py")), library, *arguments]
         super().__init__(command, log)
         self.library = library
-        self.starts = 0
-
-    def keep_running(self) -> None:
-        if not self.running:
-            self.start()
-            self.starts += 1
 
 
 class Input:
@@ -94,32 +89,6 @@ class Input:
         self._end.set()
         self._thread.join()
         end_producer(self._producer)
-
-
-class Supervisor:
-    """Starts workers that have ended, as long as it is not stopped."""
-
-    def __init__(self, workers: list[Worker]) -> None:
-        self.workers = workers
-        self._end = threading.Event()
-        self._failure: BaseException | None = None
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-
-    def _run(self) -> None:
-        try:
-            while not self._end.wait(0.3):
-                for worker in self.workers:
-                    worker.keep_running()
-        except BaseException as error:
-            self._failure = error
-
-    def stop(self) -> None:
-        self._end.set()
-        self._thread.join()
-        for worker in self.workers:
-            worker.kill()
-        assert self._failure is None, self._failure
 
 
 def committed(bootstrap: str, partition: int, isolation: str = "read_committed") -> list[int]:

@@ -1,4 +1,4 @@
-"""Apache Kafka itself as a peer in tests and benchmarks: broker and tools of 2.8.2, and the newest Java clients.
+"""Apache Kafka itself as a peer in tests and benchmarks: broker, tools and Streams of 2.8.2, newest clients.
 
 The jars are named by Maven coordinates in tests/compat/java/*.xml, fetched once by mvn into a cache (KAFKA_PY_CACHE,
 else ~/.cache/kafka_py) and run with the machine's Java. The first run of a main class leaves an archive of its loaded
@@ -141,6 +141,11 @@ def apache_kafka() -> Jars:
 def newest_clients() -> Jars:
     """The newest Java clients. Raises Unavailable."""
     return _resolved("newest-clients")
+
+
+def kafka_streams() -> Jars:
+    """Kafka Streams of 2.8.2. Raises Unavailable."""
+    return _resolved("streams-2.8.2")
 
 
 class ApacheBroker(AnyBroker):
