@@ -34,7 +34,7 @@ from kafka_py.log.state.epoch_checkpoint import EpochCheckpoint
 from kafka_py.log.state.epochs import EpochStart, LeaderEpochs
 from kafka_py.log.state.partition_metadata import read_topic_id
 from kafka_py.log.state.producer_state import ProducerStates
-from kafka_py.records.batch import CorruptBatch, verify_crc
+from kafka_py.records.batch import MAGIC, CorruptBatch, verify_crc
 
 _log = logging.getLogger(__name__)
 
@@ -264,6 +264,12 @@ class _Loading:
         After a clean stop the next change writes it: every start truncates the entries outside of the log again, and a
         synced write for each empty log would double the start-up time.
         """
+        if self.config.magic < MAGIC:  # formats without epochs
+            if written:
+                _log.warning("%s: removing the leader epochs, for message format %d has none", path, self.config.magic)
+            self.epochs.clear()
+            self.place.remove_if_present(filenames.LEADER_EPOCH_CHECKPOINT)
+            return
         self.epochs.truncate_from_end(log_end_offset)
         self.epochs.truncate_from_start(self.log_start_offset)
         if is_clean or self.epochs.entries() == written:

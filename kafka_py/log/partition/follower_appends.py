@@ -1,20 +1,29 @@
 """Appends batches that a follower has fetched, unchanged, and with one write where they fit one segment.
 
-Source: docs/reference/replication.md, section 9; Log.appendAsFollower.
+Of an entry of format 0 or 1 only the last offset is known without decompression. A segment that begins with one gets
+the lowest base offset from which that offset can be reached, but no less than the log end.
+Source: docs/reference/replication.md, section 9; docs/reference/log.md, section 10; Log.appendAsFollower.
 """
 
 from __future__ import annotations
 
+import logging
 from typing import Protocol
 
+from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.model.answers import AppendInfo, UnexpectedAppendOffset
 from kafka_py.log.model.configs import LogConfig
+from kafka_py.log.partition.log_files import LogFiles
+from kafka_py.log.segments.segment import MAX_RELATIVE_OFFSET
 from kafka_py.log.segments.time_index import TimeOffset
 from kafka_py.log.state import producer_replay
 from kafka_py.log.state.epochs import LeaderEpochs
 from kafka_py.log.validation.validation import check_follower_batches
-from kafka_py.records.batch import NO_TIMESTAMP, BatchHeader
+from kafka_py.records.batch import MAGIC, NO_TIMESTAMP, BatchHeader, CorruptBatch, read_header
+from kafka_py.records.legacy_records import read_records
+
+_log = logging.getLogger(__name__)
 
 
 class FollowingLog(Protocol):
@@ -23,6 +32,7 @@ class FollowingLog(Protocol):
     topic_partition: TopicPartition
     config: LogConfig
     epochs: LeaderEpochs
+    files: LogFiles
     log_start_offset: int
     log_end_offset: int
 
@@ -54,7 +64,7 @@ def append_fetched(log: FollowingLog, records: memoryview, now_ms: int, leader_l
         has_nothing = log.log_end_offset <= max(log.log_start_offset, leader_log_start)
         if not has_nothing or not unexpected.first_offset < log.log_end_offset <= unexpected.last_offset:
             raise
-        log.truncate_fully_and_start_at(unexpected.first_offset)
+        log.truncate_fully_and_start_at(_first_offset(records, unexpected))
         batches = check_follower_batches(records, log.log_start_offset, log.log_end_offset)
     if not batches:
         return AppendInfo.nothing(log.log_start_offset)
@@ -75,11 +85,21 @@ def append_fetched(log: FollowingLog, records: memoryview, now_ms: int, leader_l
         max_timestamp=max([header[8] for _, header in batches]),
         log_append_time=NO_TIMESTAMP,
         log_start_offset=log.log_start_offset,
-        record_count=sum([header[12] for _, header in batches]),
+        record_count=sum([header[12] for _, header in batches if header[12] > 0]),
         size_bytes=size,
         rolled=rolled,
         flush_due=log.flush_if_due(first_offset),
     )
+
+
+def _first_offset(records: memoryview, unexpected: UnexpectedAppendOffset) -> int:
+    """The offset of the first record, which only the records of an entry of format 0 or 1 tell."""
+    if read_header(records).magic == MAGIC:
+        return unexpected.first_offset
+    try:
+        return read_records(records, 0)[0].offset
+    except CorruptBatch as corrupt:
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(corrupt)) from corrupt
 
 
 def _write_together(
@@ -93,11 +113,16 @@ def _write_together(
         if header[8] > timestamp:  # the first batch with the largest timestamp counts
             timestamp, largest_offset = header[8], header[0] + header[6]
         epoch = header[2]
-        if epoch != latest and epoch >= 0:
-            log.assign_epoch(epoch, header[0])
+        if epoch != latest:
+            if epoch >= 0:
+                log.assign_epoch(epoch, header[0])
+            elif header[3] < MAGIC:  # the latest epoch would seem to last until the next one
+                _log.warning("%s: leader epochs are dropped, for format %d has none", log.topic_partition, header[3])
+                log.files.epoch_checkpoint.clear()
             latest = log.epochs.latest
-    base_offset = max(first[0], log.log_end_offset)
     last_offset = batches[-1][1].last_offset
+    first_offset = first[0] if first[3] == MAGIC else last_offset - MAX_RELATIVE_OFFSET
+    base_offset = max(first_offset, log.log_end_offset)
     rolled = log.write(records, base_offset, last_offset, TimeOffset(timestamp, largest_offset), now_ms)
     for position, header in batches:
         if header[9] >= 0:

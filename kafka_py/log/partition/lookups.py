@@ -65,9 +65,14 @@ class LogLookups:
     def search_by_time(self, timestamp: int) -> Search:
         """Finds the first record whose timestamp is >= `timestamp` (ms), in steps for the event loop (time_search.py).
 
-        `at_time` converts its result. Raises KafkaError(KAFKA_STORAGE_ERROR, CORRUPT_MESSAGE).
+        `at_time` converts its result. Raises KafkaError(KAFKA_STORAGE_ERROR, CORRUPT_MESSAGE); for a topic in message
+        format 0, which has no timestamps, UNSUPPORTED_FOR_MESSAGE_FORMAT.
         """
         log = self._log
+        if not log.config.magic:
+            version = log.config.message_format_version
+            fault = f"{log.topic_partition} has no timestamps, for its message.format.version is {version}"
+            raise KafkaError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, fault)
         limit = plain_limit(log.config.max_message_bytes)
         try:
             return (

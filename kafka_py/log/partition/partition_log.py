@@ -7,7 +7,6 @@ Source: docs/reference/log.md, sections 3, 6, 10 and 11; docs/reference/replicat
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -34,13 +33,12 @@ from kafka_py.records.batch import (
     CONTROL_FLAG,
     LOG_APPEND_TIME_FLAG,
     LOG_OVERHEAD,
+    MAGIC,
     NO_TIMESTAMP,
     BatchHeader,
     CorruptBatch,
     stamp_offset,
 )
-
-_log = logging.getLogger(__name__)
 
 _new = tuple.__new__
 
@@ -124,8 +122,10 @@ class PartitionLog:
         return self._segments.size_bytes
 
     def reconfigure(self, config: LogConfig) -> None:
-        """Replaces the settings."""
+        """Replaces the settings. A topic in message format 0 or 1 has no leader epochs."""
         self.config = config
+        if config.magic < MAGIC:
+            self.files.epoch_checkpoint.clear()
 
     # -- append and read
 
@@ -332,7 +332,8 @@ class PartitionLog:
 
     def assign_epoch(self, epoch: int, start_offset: int) -> None:
         """Assigns leader epoch `epoch` from `start_offset` on; written to disk in the background."""
-        self.files.epoch_checkpoint.assign(epoch, start_offset)
+        if self.config.magic == MAGIC:
+            self.files.epoch_checkpoint.assign(epoch, start_offset)
 
     # -- roll, flush, truncate, close
 

@@ -143,6 +143,7 @@ def check_follower_batches(
 ) -> list[tuple[int, BatchHeader]]:
     """(position, header) of every whole batch that a follower got; an incomplete one at the end is dropped.
 
+    Entries of formats 0 and 1 are compared by their last offsets, the only ones that their headers have.
     Raises KafkaError(CORRUPT_MESSAGE); UnexpectedAppendOffset when they are not in order after the log end.
     """
     batches = []
@@ -152,7 +153,7 @@ def check_follower_batches(
         while (header := _whole_batch(records, position, end)) is not None:
             next_position = position + header[1] + LOG_OVERHEAD
             if crc32c(records[position + CRC_START : next_position]) != header[4]:
-                verify_crc(records, position, header)
+                verify_crc(records, position, header)  # formats 0 and 1 have another checksum
             if header[0] < next_offset or header[6] < 0:
                 raise UnexpectedAppendOffset(
                     f"fetched batch at offset {header.base_offset} is below the expected offset {next_offset}",
@@ -174,10 +175,7 @@ def check_follower_batches(
 
 
 def _whole_batch(records: memoryview, position: int, end: int) -> BatchHeader | None:
-    """The header of the v2 batch at `position`; None when the batch is not complete.
-
-    Raises CorruptBatch, KafkaError(UNSUPPORTED_FOR_MESSAGE_FORMAT).
-    """
+    """The header of the batch or entry at `position`; None when it is not complete. Raises CorruptBatch."""
     if end - position >= HEADER_SIZE:
         header = read_header(records, position)
         if position + header[1] + LOG_OVERHEAD > end:
@@ -187,8 +185,6 @@ def _whole_batch(records: memoryview, position: int, end: int) -> BatchHeader | 
         if found is None:
             return None
         header = found[1]
-    if header[3] != MAGIC:
-        raise KafkaError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, f"message format {header.magic} is not supported")
     return header
 
 

@@ -19,10 +19,12 @@ from kafka_py.log.model.answers import AppendInfo, Origin, TimestampOffset
 from kafka_py.log.model.configs import LogConfig
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.log.segments.time_index import TimeOffset
-from kafka_py.records.batch import Record, TimestampType, iter_headers, iter_records
+from kafka_py.records.batch import MAGIC, Record, TimestampType, iter_headers, iter_records
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.compression import Codec
 from kafka_py.records.control import ControlType, end_txn_marker
+from kafka_py.records.legacy_builder import LegacyBuilder, encode_entry
+from kafka_py.records.legacy_records import read_records
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.fakes.files import FakeFiles, Loss
 
@@ -64,14 +66,45 @@ def batch(
     return memoryview(bytearray(builder.build()))
 
 
+def old_entry(
+    magic: int, offset: int, key: bytes | None, value: bytes | None, *, attributes: int = 0, timestamp: int = 1000
+) -> bytes:
+    """One entry of format 0 or 1, as a broker before 0.11 stored it."""
+    return encode_entry(magic, offset, timestamp, key, value, attributes)
+
+
+def old_wrapper(
+    magic: int, first_offset: int, codec: Codec, rows: Iterable[tuple[bytes | None, bytes | None, int]],
+    *, append_time: int | None = None,
+) -> bytes:  # fmt: skip
+    """A compressed entry with these keys, values and timestamps, their offsets in a row from `first_offset` on.
+
+    append_time: what the wrapper of a topic with LogAppendTime says.
+    """
+    builder = LegacyBuilder(
+        magic, codec, base_offset=first_offset,
+        timestamp_type=TimestampType.CREATE_TIME if append_time is None else TimestampType.LOG_APPEND_TIME,
+        log_append_time_ms=append_time or 0,
+    )  # fmt: skip
+    for key, value, timestamp in rows:
+        builder.append(timestamp, key, value)
+    return builder.build()
+
+
 def slice_bytes(piece: FileSlice | None) -> bytes:
     """What a slice holds, read through its descriptor as a socket would."""
     return b"" if piece is None else piece.read()
 
 
 def records_of(data: bytes) -> list[Record]:
-    """Every record of the whole batches in `data`."""
-    return [record for position, _ in iter_headers(data) for record in iter_records(data, position)]
+    """Every record of the whole batches in `data`, of whichever format."""
+    found: list[Record] = []
+    for position, header in iter_headers(data):
+        if header.magic == MAGIC:
+            found += iter_records(data, position)
+        else:
+            found += [Record(*record[:4]) for record in read_records(data, position)]
+    return found
 
 
 def offset_for_timestamp(log: PartitionLog, timestamp: int) -> TimestampOffset | None:
