@@ -29,6 +29,7 @@ from kafka_py.records.batch import (
     verify_crc,
 )
 from kafka_py.records.control import ControlType, read_control_type
+from kafka_py.records.legacy_records import EntryContents, open_entry, parse_entries
 
 log = logging.getLogger(__name__)
 
@@ -158,17 +159,13 @@ class PartitionLoad:
         """Processes one batch in portions; unreadable records are skipped and logged."""
         try:
             verify_crc(data, position, header)
-            if header.magic != MAGIC:
-                raise CorruptBatch(f"records of message format {header.magic} cannot be read")
-            limit = plain_limit(self._log.config.max_message_bytes)
-            if header.codec_id:
-                plain = await self._in_thread(lambda: records_payload(data, position, header, limit))
-            else:
-                plain = records_payload(data, position, header, limit)
-            for records in iter_plain_records(plain, header, RECORDS_AT_ONCE):
+            pieces = await self._pieces(data, position, header)
+            for records in pieces:
                 if header.is_control:
                     self._marker(header, records)
                     return
+                if header.magic < MAGIC and records[0].offset < header.base_offset:  # that of a wrapper is its last one
+                    header = header._replace(base_offset=records[0].offset)
                 self._replay.records(header, records)
                 self.record_count += len(records)
                 await self._turn.maybe_yield()
@@ -179,9 +176,28 @@ class PartitionLoad:
             self._settle_at = self.record_count + SETTLE_EVERY
             self._settle()
 
+    async def _pieces(self, data: bytes, position: int, header: BatchHeader) -> Iterator[list[Record]]:
+        """The records of one batch of any format. Raises CorruptBatch, also while they are taken."""
+        limit = plain_limit(self._log.config.max_message_bytes)
+        if header.magic < MAGIC:
+            if header.codec_id:
+                return _old_pieces(await self._in_thread(lambda: open_entry(data, position, limit)))
+            return _old_pieces(open_entry(data, position, limit))
+        if header.codec_id:
+            plain = await self._in_thread(lambda: records_payload(data, position, header, limit))
+        else:
+            plain = records_payload(data, position, header, limit)
+        return iter_plain_records(plain, header, RECORDS_AT_ONCE)
+
     def _marker(self, header: BatchHeader, records: list[Record]) -> None:
         """Processes a control batch; one emptied by compaction, or of an unknown type, has no effect."""
         for record in records[:1]:
             control_type = read_control_type(record)
             if control_type is not ControlType.UNKNOWN:
                 self._replay.marker(header, committed=control_type is ControlType.COMMIT)
+
+
+def _old_pieces(contents: EntryContents) -> Iterator[list[Record]]:
+    """The records of an entry of format 0 or 1, which may wrap many. Raises CorruptBatch."""
+    for first in range(0, contents.record_count, RECORDS_AT_ONCE):
+        yield [Record(*record[:4]) for record in parse_entries(contents, first, first + RECORDS_AT_ONCE)]
