@@ -17,6 +17,8 @@ from kafka_py.log.model.configs import LogConfig
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.records.batch import Record, iter_headers
 from kafka_py.records.builder import BatchBuilder
+from kafka_py.records.compression import Codec
+from kafka_py.records.legacy_builder import LegacyBuilder
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.fakes.files import FakeFiles, Loss
 from kafka_py.testing.fakes.stored_logs import records_of, slice_bytes
@@ -79,6 +81,17 @@ class CompactedTopic:
         info = log.append_as_leader(batch, 0, self.clock.wall_ms(), origin=Origin.COORDINATOR)
         log.update_high_watermark(log.log_end_offset)
         return info.first_offset
+
+    def append_old(self, magic: int, codec: Codec, *rows: tuple[str, str | None]) -> int:
+        """The same in format 0 or 1, as copied from a leader: one entry per row, or a wrapper; the first offset."""
+        log, now_ms = self.log, self.clock.wall_ms()
+        first = log.log_end_offset
+        builder = LegacyBuilder(magic, codec, base_offset=first)
+        for key, value in rows:
+            builder.append(now_ms, key.encode(), None if value is None else value.encode())
+        log.append_as_follower(memoryview(bytearray(builder.build())), now_ms)
+        log.update_high_watermark(log.log_end_offset)
+        return first
 
     def put(self, key: str, value: str | None) -> None:
         """One record in a segment of its own."""

@@ -1,7 +1,8 @@
 """A compacted topic against a map in memory: whatever happens to its log, each key has its last value or none.
 
-Random writes and deletions of keys, truncations, moves between directories, deletion and re-creation of the topic,
-clean stops, and crashes that take what was not synced, with compactions and delete.retention.ms in between.
+Random writes and deletions of keys in every message format, truncations, moves between directories, deletion and
+re-creation of the topic, clean stops, and crashes that take what was not synced, with compactions and
+delete.retention.ms in between.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from collections.abc import Callable
 
 import pytest
 
+from kafka_py.records.compression import Codec
 from kafka_py.testing.compacted_topics import CompactedTopic, T
 from kafka_py.testing.fakes.files import Loss
 
 KEYS = 8
 STEPS = 150
+OLD_CODECS = (Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4)
 DIRECTORIES = ("/a", "/b")
 
 
@@ -44,9 +47,11 @@ class Run:
         self.topic = CompactedTopic(*DIRECTORIES)
         self.history = History()
         self.count = 0
+        self.format = 2
         self.did: list[str] = []
         self.steps: list[tuple[int, Callable[[], None]]] = [
-            (30, self.write), (6, self.write_much), (20, self.compact), (4, self.wait), (2, self.truncate),
+            (30, self.write), (8, self.change_format), (6, self.write_much), (20, self.compact), (4, self.wait),
+            (2, self.truncate),
             (1, self.begin_elsewhere), (3, self.recreate), (2, self.begin_move), (6, self.go_on_with_move),
             (2, self.move_during_compactions), (1, self.cancel_move), (2, self.restart), (3, self.crash),
             (2, self.power_failure),
@@ -72,9 +77,16 @@ class Run:
             self.count += 1
             key = f"k{self.rng.randrange(KEYS)}"
             rows.append((key, None if self.rng.random() < 0.4 else str(self.count)))
-        first = self.topic.append(*rows)
+        if self.format < 2:
+            first = self.topic.append_old(self.format, self.rng.choice(OLD_CODECS), *rows)
+        else:
+            first = self.topic.append(*rows)
         self.history.batches.append(first)
         self.history.rows += [(first + number, *row) for number, row in enumerate(rows)]
+
+    def change_format(self) -> None:
+        """What a leader writes follows the topic's message.format.version."""
+        self.format = self.rng.choice([0, 1, 2, 2])
 
     def write_much(self) -> None:
         for _ in range(10):

@@ -12,9 +12,19 @@ from typing import NamedTuple
 
 from kafka_py.log.compaction.key_offsets import KeyOffsets
 from kafka_py.log.segments.txn_index import AbortedTxn
-from kafka_py.records.batch import MAGIC, BatchHeader, Record, TimestampType, decode_records, iter_record_pieces
+from kafka_py.records.batch import (
+    MAGIC,
+    BatchHeader,
+    Record,
+    TimestampType,
+    decode_records,
+    iter_record_pieces,
+    verify_crc,
+)
 from kafka_py.records.builder import BatchBuilder, empty_batch
 from kafka_py.records.control import ControlType, read_control_type
+from kafka_py.records.legacy_builder import LegacyBuilder
+from kafka_py.records.legacy_records import LegacyRecord, read_records
 
 MAX_OFFSET_SPAN = (1 << 31) - 1
 MOST_MERGED = 8
@@ -170,7 +180,6 @@ class RecordFilter:
         self.transactions = transactions
         self._producers = producers
         self._first_dirty = first_dirty
-        self._has_old_formats = False
         self.records_kept = 0
 
     def retained(self, batch: memoryview, header: BatchHeader, *, keeps_deletes: bool) -> memoryview | bytes | None:
@@ -179,9 +188,9 @@ class RecordFilter:
         keeps_deletes: tombstones and markers of this segment are younger than delete.retention.ms.
         Raises CorruptBatch.
         """
-        if header.magic != MAGIC:  # formats 0 and 1 are kept as they are, and so are the tombstones after them
-            self._has_old_formats = True
-            return batch
+        verify_crc(batch, 0, header)  # a batch that is rebuilt would get a checksum that hides the damage
+        if header.magic < MAGIC:
+            return self._retained_old(batch, header, keeps_deletes)
         kept: Iterable[Record] = ()
         if header.is_control:
             records = decode_records(batch, header=header)
@@ -203,13 +212,22 @@ class RecordFilter:
         last = self._producers.get(header.producer_id) if header.producer_id >= 0 else None
         return empty_batch(header) if last is not None and last.is_in(header) else None
 
+    def _retained_old(self, batch: memoryview, header: BatchHeader, keeps_deletes: bool) -> memoryview | bytes | None:
+        """As `retained`, of an entry of format 0 or 1, plain or compressed."""
+        records = read_records(batch, 0)
+        kept = [record for record in records if self._stays(record, keeps_deletes=keeps_deletes)]
+        self.records_kept += len(kept)
+        if len(kept) == len(records):
+            return batch
+        return _rebuilt_entry(header, kept) if kept else None
+
     def _staying(self, batch: memoryview, header: BatchHeader, keeps_deletes: bool) -> Iterator[Record]:
         for piece in iter_record_pieces(batch, header=header):
             for record in piece:
                 if self._stays(record, keeps_deletes=keeps_deletes):
                     yield record
 
-    def _stays(self, record: Record, *, keeps_deletes: bool) -> bool:
+    def _stays(self, record: Record | LegacyRecord, *, keeps_deletes: bool) -> bool:
         if record.offset > self._keys.latest:
             return True
         if record.key is None:
@@ -221,10 +239,9 @@ class RecordFilter:
     def _may_shadow(self, offset: int) -> bool:
         """Whether the log may still hold an older value of a tombstone's key.
 
-        True in the dirty part, until this compaction is swapped in as a whole, and after batches that are not
-        compacted.
+        True in the dirty part, until this compaction is swapped in as a whole.
         """
-        return offset >= self._first_dirty or self._has_old_formats
+        return offset >= self._first_dirty
 
 
 def _rebuilt(header: BatchHeader, records: Iterable[Record]) -> bytes:
@@ -244,4 +261,18 @@ def _rebuilt(header: BatchHeader, records: Iterable[Record]) -> bytes:
     for offset, timestamp, key, value, headers in records:
         builder.append_at(offset, timestamp, key, value, headers)
     builder.last_offset_delta = header.last_offset_delta
+    return builder.build()
+
+
+def _rebuilt_entry(header: BatchHeader, records: Sequence[LegacyRecord]) -> bytes:
+    """The wrapper with only these records, in its codec; its offset becomes that of the last of them."""
+    builder = LegacyBuilder(
+        header.magic,
+        header.codec,
+        base_offset=records[0].offset,
+        timestamp_type=header.timestamp_type,
+        log_append_time_ms=header.max_timestamp,
+    )
+    for offset, timestamp, key, value, _, _ in records:
+        builder.append_at(offset, timestamp, key, value)
     return builder.build()

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import random
-import struct
-import zlib
 
 import pytest
 
@@ -10,10 +8,12 @@ from kafka_py.log.compaction import compaction
 from kafka_py.log.compaction.compaction import Dirtiness, LastBatch, Part, RecordFilter, Transactions, group_parts
 from kafka_py.log.compaction.key_offsets import KeyOffsets
 from kafka_py.log.segments.txn_index import AbortedTxn
-from kafka_py.records.batch import Record, decode_records, read_header, verify_crc
+from kafka_py.records.batch import CorruptBatch, Record, TimestampType, decode_records, read_header, verify_crc
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.compression import Codec
 from kafka_py.records.control import ControlType, end_txn_marker
+from kafka_py.records.legacy_builder import LegacyBuilder
+from kafka_py.records.legacy_records import LegacyRecord, read_records
 
 GIB = 1 << 30
 
@@ -191,20 +191,81 @@ def test_a_tombstone_of_the_dirty_part_stays_whatever_its_age() -> None:
     assert record_filter.retained(new, read_header(new), keeps_deletes=False) == new
 
 
-def old_entry(offset: int, key: bytes, value: bytes) -> memoryview:
-    """An entry of format 1."""
-    body = struct.pack(">bbqi", 1, 0, 1000, len(key)) + key + struct.pack(">i", len(value)) + value
-    return memoryview(bytearray(struct.pack(">qiI", offset, 4 + len(body), zlib.crc32(body)) + body))
+# ---- formats 0 and 1
 
 
-def test_tombstones_behind_batches_of_old_formats_stay() -> None:
-    """Those are not compacted: a value of the key may be among them."""
-    record_filter = filter_with({}, 9)
-    before, after = batch((0, b"a", None)), batch((5, b"a", None))
-    assert record_filter.retained(before, read_header(before), keeps_deletes=False) is None
-    old = old_entry(1, b"a", b"old value")
-    assert record_filter.retained(old, read_header(old), keeps_deletes=False) == old
-    assert record_filter.retained(after, read_header(after), keeps_deletes=False) == after
+OLD_CODECS = (Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4)
+
+
+def old_set(magic: int, codec: Codec, *records: tuple[int, bytes | None, bytes | None], **fields: int) -> memoryview:
+    """One plain entry, or a wrapper."""
+    made = LegacyBuilder(magic, codec, base_offset=records[0][0], **fields)  # type: ignore[arg-type]
+    for offset, key, value in records:
+        made.append_at(offset, 1000 + offset, key, value)
+    return memoryview(bytearray(made.build()))
+
+
+def retained_old(record_filter: RecordFilter, data: memoryview, *, keeps_deletes: bool = False) -> list[LegacyRecord]:
+    left = record_filter.retained(data, read_header(data), keeps_deletes=keeps_deletes)
+    if left is None:
+        return []
+    verify_crc(left)
+    records = read_records(left, 0)
+    assert all(record.is_valid for record in records)
+    assert read_header(left).last_offset == records[-1].offset
+    return records
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_an_old_entry_stays_untouched_while_no_later_one_has_its_key(magic: int) -> None:
+    record_filter = filter_with({b"a": 12}, 12)
+    stale, fresh, keyless = (old_set(magic, Codec.NONE, row) for row in
+                             ((11, b"a", b"1"), (12, b"a", b"2"), (10, None, b"v")))  # fmt: skip
+    assert retained_old(record_filter, stale) == retained_old(record_filter, keyless) == []
+    assert record_filter.retained(fresh, read_header(fresh), keeps_deletes=False) == fresh
+
+
+@pytest.mark.parametrize("codec", OLD_CODECS[1:])
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_wrapper_keeps_the_records_that_stay_at_their_offsets(magic: int, codec: Codec) -> None:
+    rows = [(10, b"a", b"1"), (11, b"b", b"2"), (12, None, b"3"), (13, b"c", b"4"), (14, b"d", b"5")]
+    data = old_set(magic, codec, *rows)
+    left = filter_with({b"a": 99, b"d": 99}, 99).retained(data, read_header(data), keeps_deletes=False)
+    assert left is not None
+    header = read_header(left)
+    assert (header.magic, header.codec, header.last_offset) == (magic, codec, 13)
+    assert header.max_timestamp == (1013 if magic else -1)
+    kept = [(record.offset, record.timestamp, record.key) for record in read_records(left, 0)]
+    assert kept == [(11, 1011 if magic else -1, b"b"), (13, 1013 if magic else -1, b"c")]
+    again = filter_with({b"b": 99}, 99)
+    assert [record.offset for record in retained_old(again, memoryview(bytearray(left)))] == [13]
+
+
+def test_a_wrapper_with_append_time_keeps_it() -> None:
+    data = old_set(1, Codec.GZIP, (1, b"a", b"1"), (2, b"b", b"2"), timestamp_type=TimestampType.LOG_APPEND_TIME,
+                   log_append_time_ms=77)  # fmt: skip
+    left = filter_with({b"b": 99}, 99).retained(data, read_header(data), keeps_deletes=False)
+    assert left is not None
+    assert (read_header(left).timestamp_type, read_header(left).max_timestamp) == (TimestampType.LOG_APPEND_TIME, 77)
+    assert [(record.offset, record.timestamp) for record in read_records(left, 0)] == [(1, 77)]
+
+
+def test_tombstones_of_every_format_go_and_the_old_values_before_them() -> None:
+    record_filter = filter_with({b"a": 8, b"b": 9}, 9)
+    value = old_set(0, Codec.GZIP, (1, b"a", b"old value"), (2, b"b", b"old value"))
+    old, new = old_set(1, Codec.NONE, (8, b"a", None)), batch((9, b"b", None))
+    assert retained_old(record_filter, value) == []
+    assert [record.offset for record in retained_old(record_filter, old, keeps_deletes=True)] == [8]
+    assert retained_old(record_filter, old) == []
+    assert record_filter.retained(new, read_header(new), keeps_deletes=False) is None
+
+
+@pytest.mark.parametrize("data", [batch((5, b"a", b"v"), (6, b"b", b"v")), old_set(1, Codec.GZIP, (5, b"a", b"v"))])
+def test_a_damaged_batch_gets_no_checksum_that_hides_it(data: memoryview) -> None:
+    damaged = memoryview(bytearray(data))
+    damaged[len(data) - 2] ^= 1
+    with pytest.raises(CorruptBatch, match="checksum"):
+        filter_with({b"a": 99}, 99).retained(damaged, read_header(damaged), keeps_deletes=False)
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.ZSTD])
