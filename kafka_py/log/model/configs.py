@@ -93,6 +93,8 @@ class LogConfig(OptionTable):
     """The roll age in ms; not above max.compaction.lag.ms, because the active segment is not compacted."""
     takes_as_sent: bool
     """Whether no setting requires reading a producer's records or changing the batch."""
+    changes_records: bool
+    """Whether batches of the broker itself are checked, or stored otherwise than they are written."""
     magic: int
     """The record format of message.format.version."""
 
@@ -139,9 +141,8 @@ class LogConfig(OptionTable):
         self.checks_timestamps = self.message_timestamp_difference_max_ms != MAX_LONG and not self.stamps_append_time
         self.magic = magic_of_version(self.message_format_version)
         self.target_codec = _TARGET_CODECS[self.compression_type]
-        self.takes_as_sent = self.target_codec is None and not (
-            self.is_compacted or self.checks_timestamps or self.stamps_append_time or self.magic < MAGIC
-        )
+        self.changes_records = self.target_codec is not None or self.checks_timestamps or self.magic < MAGIC
+        self.takes_as_sent = not (self.changes_records or self.is_compacted or self.stamps_append_time)
 
     def describe_values(self) -> Iterator[tuple[Option[Any], str | None]]:
         """Every setting with its effective value as text, in order of declaration."""

@@ -10,5 +10,6 @@
     lookups.py           search by time, aborted transactions, available bytes
     log_tail.py          writes at the log end, and rolls
     follower_appends.py  appends of fetched batches
+    set_appends.py       a leader's appends that are not one batch of format 2
     partition_log.py     append, read and offsets: the interface of a log, made of the parts above
 """

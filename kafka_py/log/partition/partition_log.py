@@ -21,11 +21,13 @@ from kafka_py.log.partition.log_compaction import LogCompaction
 from kafka_py.log.partition.log_files import LogFiles
 from kafka_py.log.partition.log_tail import LogTail
 from kafka_py.log.partition.lookups import LogLookups
+from kafka_py.log.partition.set_appends import unlike_one_batch
 from kafka_py.log.partition.topic_id_file import TopicIdFile
 from kafka_py.log.segments.segment import Segment
 from kafka_py.log.segments.time_index import TimeOffset
 from kafka_py.log.state import producer_replay
 from kafka_py.log.state.producer_state import AppendedBatch
+from kafka_py.log.validation.format_work import FormatWork, PreparedSet
 from kafka_py.log.validation.header_trust import HeaderTrust
 from kafka_py.log.validation.record_work import Prepared, RecordWork
 from kafka_py.log.validation.validation import prepare_leader_append
@@ -138,15 +140,15 @@ class PartitionLog:
         origin: Origin = Origin.CLIENT,
         trust: HeaderTrust | None = None,
     ) -> AppendInfo:
-        """Appends one batch; stamps offset, leader epoch and, with LogAppendTime, the time in place.
+        """Appends one batch, or a message set of an older format; stamps offsets, leader epoch and the time in place.
 
-        records: one v2 batch with base offset 0, writable; nothing is appended without a whole batch. now_ms: wall
-            clock. trust: of the connection that sent the batch; without one its header is verified.
+        records: one v2 batch with base offset 0, or older entries, writable; nothing is appended without a whole batch.
+            now_ms: wall clock. trust: of the connection that sent the batch; without one its header is verified.
         Raises KafkaError with the codes of validation.prepare_leader_append and ProducerStates.check,
             RECORD_LIST_TOO_LARGE for a batch that no segment can hold, KAFKA_STORAGE_ERROR when the disk fails.
         """
         begun = self.begin_append(records, leader_epoch, now_ms, origin=origin, trust=trust)
-        if isinstance(begun, RecordWork):
+        if not isinstance(begun, AppendInfo):
             return self.finish_append(begun.run(), leader_epoch, now_ms, origin=origin)
         return begun
 
@@ -158,8 +160,8 @@ class PartitionLog:
         origin: Origin = Origin.CLIENT,
         trust: HeaderTrust | None = None,
         *,
-        prepared: Prepared | RecordWork | None = None,
-    ) -> AppendInfo | RecordWork:
+        prepared: Prepared | PreparedSet | RecordWork | FormatWork | None = None,
+    ) -> AppendInfo | RecordWork | FormatWork:
         """As append_as_leader, but returns work on the records that would hold the event loop too long.
 
         The caller runs it in a thread and calls finish_append with the result, on the loop; appends that it begins
@@ -170,13 +172,10 @@ class PartitionLog:
         config = self.config
         if prepared is None:
             prepared = prepare_leader_append(records, config, now_ms, origin, trust)
+        if type(prepared) is not tuple:
+            prepared = unlike_one_batch(self, prepared, now_ms)  # type: ignore[arg-type,assignment]
             if type(prepared) is not tuple:
-                if prepared is None:
-                    return AppendInfo.nothing(self.log_start_offset)
-                done = prepared.run_on_loop()  # type: ignore[union-attr]
-                if done is None:
-                    return prepared  # type: ignore[return-value]
-                prepared = done
+                return prepared  # type: ignore[return-value]
         records, header = prepared  # type: ignore[misc]
         if self.topic_id_file.is_unsaved:
             self.topic_id_file.save()
@@ -212,7 +211,7 @@ class PartitionLog:
         )  # fmt: skip
 
     def finish_append(
-        self, prepared: Prepared, leader_epoch: int, now_ms: int, *, origin: Origin = Origin.CLIENT
+        self, prepared: Prepared | PreparedSet, leader_epoch: int, now_ms: int, *, origin: Origin = Origin.CLIENT
     ) -> AppendInfo:
         """Appends a batch that has passed validation. Raises KafkaError like append_as_leader."""
         return self.begin_append(prepared[0], leader_epoch, now_ms, origin, prepared=prepared)  # type: ignore[return-value]

@@ -2,8 +2,8 @@
 
 The common case (one v2 batch for a topic that keeps the producer's codec and timestamps) reads only the header and
 computes one checksum. Work on the records (keys of a compacted topic, bounded timestamps, another codec, a header to be
-verified) becomes a RecordWork (record_work.py). Knows no file and no offset but the batch's own. Formats 0 and 1 are
-rejected. Source: Log.append, LogValidator; docs/reference/log.md, section 6.
+verified) becomes a RecordWork (record_work.py), what involves message formats 0 and 1 a FormatWork (format_work.py).
+Knows no file and no offset but the batch's own. Source: Log.append, LogValidator; docs/reference/log.md, section 6.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from kafka_py.log.model.answers import (
     UnexpectedAppendOffset,
 )
 from kafka_py.log.model.configs import LogConfig
+from kafka_py.log.validation.format_work import FormatWork
 from kafka_py.log.validation.header_trust import CLOCK_SLACK_MS, HeaderTrust, is_plausible
 from kafka_py.log.validation.record_work import Prepared, RecordWork, too_large
 from kafka_py.records.batch import (
@@ -48,7 +49,7 @@ _SELDOM = CODEC_MASK | CONTROL_FLAG | TRANSACTIONAL_FLAG
 
 def prepare_leader_append(
     records: memoryview, config: LogConfig, now_ms: int, origin: Origin, trust: HeaderTrust | None = None
-) -> Prepared | RecordWork | None:
+) -> Prepared | RecordWork | FormatWork | None:
     """The one batch to append, or the work on its records that comes first; None when there is no whole batch.
 
     records: as received, writable; a partial batch at the end is dropped. Append time is stamped in place. trust: that
@@ -66,8 +67,7 @@ def prepare_leader_append(
     # Header fields by index: by name they would take twice the time, and this runs for every append.
     size = header[1] + LOG_OVERHEAD
     if header[3] != MAGIC and size <= len(records):
-        fault = f"records of message format {header.magic} are not supported"
-        raise KafkaError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, fault)
+        return FormatWork(records, header, config, now_ms, checks_keys=origin is Origin.CLIENT)
     if size != len(records):
         if size > len(records):
             return None
@@ -95,7 +95,7 @@ def prepare_leader_append(
             or trust.wants_verification(header)
         )
     else:
-        wants_verification = config.target_codec is not None or config.checks_timestamps
+        wants_verification = config.changes_records
     if attributes & LOG_APPEND_TIME_FLAG:
         raise _all_refused(header, "a producer cannot send batches with timestamp type LogAppendTime")
     if wants_verification:
@@ -112,15 +112,17 @@ def _record_work(
     now_ms: int,
     origin: Origin,
     trust: HeaderTrust | None,
-) -> RecordWork | None:
+) -> RecordWork | FormatWork | None:
     """The work on the records; None when the header is sufficient.
 
     Batches of coordinators, which include control batches, are not verified.
     """
     if header.attributes & CONTROL_FLAG:
         return None
-    if config.magic < MAGIC and header.producer_id >= 0:
-        raise _refused_by_format(header, config)
+    if config.magic < MAGIC:
+        if header.producer_id >= 0:
+            raise _refused_by_format(header, config)
+        return FormatWork(records, header, config, now_ms, checks_keys=origin is Origin.CLIENT)
     target = config.target_codec
     if target is not None and target == header.attributes & CODEC_MASK:
         target = None

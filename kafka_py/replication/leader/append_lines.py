@@ -17,6 +17,7 @@ from typing import NamedTuple
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.disk.background import Background
 from kafka_py.log.model.answers import Origin
+from kafka_py.log.validation.format_work import FormatWork, PreparedSet
 from kafka_py.log.validation.header_trust import HeaderTrust
 from kafka_py.log.validation.record_work import Prepared, RecordWork
 from kafka_py.replication.leader.delayed import AppendResult
@@ -27,6 +28,10 @@ AT_ONCE = 2
 """How many batches are processed at the same time; each may need as much memory as record_work.plain_limit."""
 
 PAUSE_S = 0.0005
+
+
+Work = RecordWork | FormatWork
+"""Work on records that may run in a thread, before they can be appended."""
 
 
 def pause_thread() -> None:
@@ -58,16 +63,16 @@ class WaitingAppend(NamedTuple):
 class AppendLines:
     """The lines of all partitions; appends to a partition without a line do not wait.
 
-    begin: appends, or returns the work to be done before. finish: appends prepared records. fail: returns the result of
-    an append that raised, or whose records were refused.
+    begin: appends, or returns the work to be done before. finish: appends prepared records, what that work has made.
+    fail: returns the result of an append that raised, or whose records were refused.
     """
 
     def __init__(
         self,
         background: Background,
         *,
-        begin: Callable[[PartitionAppend], AppendResult | RecordWork],
-        finish: Callable[[PartitionAppend, Prepared], AppendResult],
+        begin: Callable[[PartitionAppend], AppendResult | Work],
+        finish: Callable[[PartitionAppend, Prepared | PreparedSet, Work], AppendResult],
         fail: Callable[[PartitionAppend, Exception], AppendResult],
         pause: Callable[[], None] = pause_thread,
     ) -> None:
@@ -78,9 +83,9 @@ class AppendLines:
         self._fail = fail
         self._pause = pause
         self._running = 0
-        self._due: deque[tuple[WaitingAppend, RecordWork]] = deque()
+        self._due: deque[tuple[WaitingAppend, Work]] = deque()
 
-    def open(self, waiting: WaitingAppend, work: RecordWork) -> None:
+    def open(self, waiting: WaitingAppend, work: Work) -> None:
         """Opens a line with an append whose records have to be processed."""
         self.lines[waiting.append.topic_partition] = deque()
         self._schedule(waiting, work)
@@ -89,7 +94,7 @@ class AppendLines:
         """Adds an append to the end of its partition's line, which must exist."""
         self.lines[waiting.append.topic_partition].append(waiting)
 
-    def _schedule(self, waiting: WaitingAppend, work: RecordWork) -> None:
+    def _schedule(self, waiting: WaitingAppend, work: Work) -> None:
         self._due.append((waiting, work))
         if self._running < AT_ONCE:
             self._run_next()
@@ -99,14 +104,14 @@ class AppendLines:
         self._running += 1
         self._background.run(
             lambda: work.run(self._pause),
-            lambda prepared: self._prepared(waiting, prepared),
+            lambda prepared: self._prepared(waiting, work, prepared),
             lambda error: self._refused(waiting, error),
         )
 
-    def _prepared(self, waiting: WaitingAppend, prepared: Prepared) -> None:
+    def _prepared(self, waiting: WaitingAppend, work: Work, prepared: Prepared | PreparedSet) -> None:
         self._ended()
         try:
-            result = self._finish(waiting.append, prepared)
+            result = self._finish(waiting.append, prepared, work)
         except Exception as error:
             result = self._fail(waiting.append, error)
         self._advance(waiting, result)
@@ -131,7 +136,7 @@ class AppendLines:
                 outcome = self._begin(following.append)
             except Exception as error:
                 outcome = self._fail(following.append, error)
-            if isinstance(outcome, RecordWork):
+            if not isinstance(outcome, AppendResult):
                 self._schedule(following, outcome)
                 return
             self._hand_out(following, outcome)

@@ -18,9 +18,10 @@ from kafka_py.base.turns import sliced
 from kafka_py.log.disk.background import Background
 from kafka_py.log.model.answers import AppendInfo, BatchFault, Origin, RejectedBatch
 from kafka_py.log.partition.partition_log import PartitionLog
+from kafka_py.log.validation.format_work import FormatWork, PreparedSet
 from kafka_py.log.validation.header_trust import HeaderTrust
-from kafka_py.log.validation.record_work import Prepared, RecordWork
-from kafka_py.replication.leader.append_lines import AppendLines, GatheredResults, PartitionAppend, WaitingAppend
+from kafka_py.log.validation.record_work import Prepared
+from kafka_py.replication.leader.append_lines import AppendLines, GatheredResults, PartitionAppend, WaitingAppend, Work
 from kafka_py.replication.leader.delayed import AppendResult, DelayedProduce, OnAppended, SyncedAnswer
 from kafka_py.replication.leader.purgatories import Parked
 from kafka_py.replication.state.hosted import HostedPartitions
@@ -156,7 +157,7 @@ class Appends:
         now_ms: int,
         origin: Origin,
         trust: HeaderTrust | None,
-    ) -> AppendResult | RecordWork:
+    ) -> AppendResult | Work:
         """Appends to one partition; returns the result, or work to be done in a thread before."""
         partition = self._hosted.partitions.get(topic_partition)
         topic_metrics = self._metrics.topics.get(topic_partition[0]) or self._metrics.topic(topic_partition[0])
@@ -168,18 +169,35 @@ class Appends:
             info = partition.append(records, acks, now_ms, origin, trust)
         except Exception as error:
             return self._append_failed(PartitionAppend(topic_partition, records, acks, now_ms, origin, trust), error)
-        if type(info) is RecordWork:
-            return info
-        return self._appended(partition, info, topic_metrics)  # type: ignore[arg-type]
+        if type(info) is not AppendInfo:
+            if isinstance(info, FormatWork):
+                append = PartitionAppend(topic_partition, records, acks, now_ms, origin, trust)
+                return self._try_on_loop(append, info)
+            return info  # type: ignore[return-value]
+        return self._appended(partition, info, topic_metrics)
 
-    def _finish(self, append: PartitionAppend, prepared: Prepared) -> AppendResult:
-        """Appends records that a thread has prepared; the partition's role may have changed meanwhile."""
+    def _try_on_loop(self, append: PartitionAppend, work: FormatWork) -> AppendResult | FormatWork:
+        """Does the work on a small message set of an old format now; returns the work on a large one."""
+        work.began_ms = self._clock.monotonic_ms()
+        try:
+            prepared = work.run_on_loop()
+        except Exception as error:
+            return self._append_failed(append, error)
+        return work if prepared is None else self._finish(append, prepared, work)
+
+    def _finish(self, append: PartitionAppend, prepared: Prepared | PreparedSet, work: Work) -> AppendResult:
+        """Appends records that `work` has prepared; in a thread, so the partition's role may have changed meanwhile."""
         try:
             partition = self._hosted.partition(append.topic_partition)
             info = partition.finish_append(prepared, append.acks, append.now_ms, append.origin)
         except Exception as error:
             return self._append_failed(append, error)
-        return self._appended(partition, info, self._metrics.topic(append.topic_partition.topic))
+        topic_metrics = self._metrics.topic(append.topic_partition.topic)
+        if isinstance(work, FormatWork) and work.converted_count:
+            time_ms = self._clock.monotonic_ms() - work.began_ms
+            topic = append.topic_partition.topic
+            self._metrics.note_produce_conversion(topic, work.converted_count, work.temporary_bytes, time_ms)
+        return self._appended(partition, info, topic_metrics)
 
     def _appended(self, partition: Partition, info: AppendInfo, topic_metrics: TopicMetrics) -> AppendResult:
         first_offset, last_offset, _, log_append_time, log_start_offset, count, size, duplicate, _, flush_due = info

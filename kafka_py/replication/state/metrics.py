@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import Fleet, MetricRegistry, MetricTable
-from kafka_py.base.metric_rows import Gauge, Rate
+from kafka_py.base.metric_rows import Distribution, Gauge, Rate
 
 if TYPE_CHECKING:
     from kafka_py.replication.state.hosted import HostedPartitions
@@ -140,12 +140,24 @@ class DeleteRecordsExpiryMetrics(MetricTable, group="kafka.server:type=DelayedDe
     expires = Rate("ExpiresPerSec", unit="requests", about="Partitions whose deletion was not replicated in time.")
 
 
+class ConversionMetrics(MetricTable, group="kafka.network:type=RequestMetrics"):
+    """What the conversion of records between formats costs, per partition of a request that needs it."""
+
+    time = Distribution(
+        "MessageConversionsTimeMs", unit="ms", tags=("request",),
+        about="Time in conversion, waiting for a thread included.",
+    )
+    temporary_memory = Distribution(
+        "TemporaryMemoryBytes", unit="bytes", tags=("request",), about="Memory taken by conversion and decompression."
+    )
+
+
 class ReplicaMetrics:
     """All metrics of replication; those of a topic are created on its first use."""
 
     __slots__ = (
         "_consumers", "_deletions", "_expired", "_followers", "_produce", "_registry", "all_topics",
-        "manager", "topics",
+        "fetch_conversions", "manager", "produce_conversions", "topics",
     )  # fmt: skip
 
     def __init__(self, registry: MetricRegistry, hosted: HostedPartitions) -> None:
@@ -153,6 +165,8 @@ class ReplicaMetrics:
         self.topics: dict[str, TopicMetrics] = {}
         self._expired: dict[TopicPartition, PartitionExpiryMetrics] = {}
         self.all_topics = TopicMetrics(registry)
+        self.produce_conversions = ConversionMetrics(registry, request="Produce")
+        self.fetch_conversions = ConversionMetrics(registry, request="Fetch")
         self.manager = ReplicaManagerMetrics(registry, hosted)
         self._produce = ProduceExpiryMetrics(registry)
         self._deletions = DeleteRecordsExpiryMetrics(registry)
@@ -169,6 +183,20 @@ class ReplicaMetrics:
         if found is None:
             found = self.topics[topic] = TopicMetrics(self._registry, topic=topic)
         return found
+
+    def note_produce_conversion(self, topic: str, record_count: int, memory_bytes: int, time_ms: float) -> None:
+        """Counts records of one append that were stored in another format than they were sent in."""
+        self.topic(topic).produce_conversions += record_count
+        self.all_topics.produce_conversions += record_count
+        self.produce_conversions.time.update(time_ms)
+        self.produce_conversions.temporary_memory.update(memory_bytes)
+
+    def note_fetch_conversion(self, topic: str, record_count: int, memory_bytes: int, time_ms: float) -> None:
+        """Counts records of one partition that were converted for a reader."""
+        self.topic(topic).fetch_conversions += record_count
+        self.all_topics.fetch_conversions += record_count
+        self.fetch_conversions.time.update(time_ms)
+        self.fetch_conversions.temporary_memory.update(memory_bytes)
 
     def drop_topic(self, topic: str) -> None:
         """Removes the metrics of a topic that no longer has a partition here."""

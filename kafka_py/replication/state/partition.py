@@ -13,6 +13,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import NO_LEADER, TopicId, TopicPartition
 from kafka_py.log.model.answers import AppendInfo, Origin
 from kafka_py.log.partition.partition_log import PartitionLog
+from kafka_py.log.validation.format_work import FormatWork, PreparedSet
 from kafka_py.log.validation.header_trust import HeaderTrust
 from kafka_py.log.validation.record_work import Prepared, RecordWork
 from kafka_py.records.batch import NO_LEADER_EPOCH
@@ -200,7 +201,7 @@ class Partition:
         now_ms: int,
         origin: Origin = Origin.CLIENT,
         trust: HeaderTrust | None = None,
-    ) -> AppendInfo | RecordWork:
+    ) -> AppendInfo | RecordWork | FormatWork:
         """Appends as the leader, or returns work to be done on the records before (PartitionLog.begin_append).
 
         Raises KafkaError(NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS) and what the log's validation raises.
@@ -211,7 +212,7 @@ class Partition:
         return log.begin_append(records, self.leader_epoch, now_ms, origin, trust)
 
     def finish_append(
-        self, prepared: Prepared, required_acks: int, now_ms: int, origin: Origin = Origin.CLIENT
+        self, prepared: Prepared | PreparedSet, required_acks: int, now_ms: int, origin: Origin = Origin.CLIENT
     ) -> AppendInfo:
         """Appends prepared records as the leader. Raises what `append` raises."""
         log = self._log_to_append(required_acks)

@@ -51,7 +51,7 @@ def patched(data, *fields) -> bytearray:
 def prepare(data, known: HeaderTrust | None = None, topic=None) -> tuple[memoryview, BatchHeader]:
     config = LogConfig.for_topic(None, topic or {})
     prepared = prepare_leader_append(memoryview(bytearray(data)), config, NOW, Origin.CLIENT, known)
-    assert prepared is not None
+    assert isinstance(prepared, (tuple, RecordWork))
     return prepared.run() if isinstance(prepared, RecordWork) else prepared
 
 

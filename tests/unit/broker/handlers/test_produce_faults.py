@@ -2,21 +2,16 @@
 
 import gc
 import random
-import struct
 import weakref
-import zlib
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.errors import ErrorCode
 from kafka_py.broker.handlers.records.produce import _fault, _known_error, handle
 from kafka_py.broker.requests.authorization import ALLOW_ALL
-from kafka_py.log.model.answers import Origin
-from kafka_py.log.model.configs import LogConfig
 from kafka_py.log.validation.header_trust import HeaderTrust
-from kafka_py.log.validation.validation import prepare_leader_append
 from kafka_py.net.client_software import UNKNOWN_SOFTWARE
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.compression import Codec
@@ -80,19 +75,9 @@ def test_before_v3_nothing_is_looked_at() -> None:
     assert code(b"anything", 2) is None
 
 
-def test_several_messages_of_an_old_format_are_refused_with_an_error_that_their_clients_know() -> None:
-    for count in (1, 3):
-        with pytest.raises(KafkaError) as refused:
-            old = memoryview(bytearray(_old_message() * count))
-            prepare_leader_append(old, LogConfig.for_topic(), 0, Origin.CLIENT)
-        assert refused.value.code is ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
+def test_clients_get_errors_that_they_know() -> None:
     assert _known_error(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, 2) is ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
     assert _known_error(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, 1) is ErrorCode.UNKNOWN_SERVER_ERROR
-
-
-def _old_message() -> bytes:
-    body = struct.pack(">bbqii", 1, 0, 5, -1, 3) + b"old"
-    return struct.pack(">qiI", 0, 4 + len(body), zlib.crc32(body)) + body
 
 
 def test_a_request_that_waits_for_followers_keeps_none_of_its_records() -> None:

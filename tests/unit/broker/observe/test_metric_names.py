@@ -23,10 +23,6 @@ NOT_YET = {
         "kafka.server:type=ControllerMutation",
         "kafka.network:type=RequestMetrics,name=ThrottleTimeMs", f"{SELECTOR} ip-connection-accept-throttle-time",
     ),
-    "conversion of records between formats": (
-        "kafka.network:type=RequestMetrics,name=MessageConversionsTimeMs",
-        "kafka.network:type=RequestMetrics,name=TemporaryMemoryBytes",
-    ),
     "authentication": (
         f"{SELECTOR} expired-connections-killed-count", f"{SELECTOR} successful-", f"{SELECTOR} failed-",
         f"{SELECTOR} reauthentication-",
@@ -112,7 +108,6 @@ def test_nothing_is_listed_as_missing_that_is_there() -> None:
 
 
 NEVER_COUNTED = {
-    "records are not converted between formats": ("TopicMetrics.fetch_conversions", "TopicMetrics.produce_conversions"),
     "the session accepts servers that are writable alone": ("ZkSessionMetrics.read_only_connects",),
     "nobody logs in": ("ZkSessionMetrics.sasl_logins", "SocketServerMetrics.expired"),
     "there is one plane": ("SocketServerMetrics.control_plane_expired",),

@@ -7,6 +7,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.log.model.answers import Origin, RecordErrors
 from kafka_py.log.model.configs import LogConfig
+from kafka_py.log.validation.format_work import FormatWork
 from kafka_py.log.validation.record_work import RecordWork
 from kafka_py.log.validation.validation import check_follower_batches, prepare_leader_append
 from kafka_py.records.batch import TimestampType, decode_records, iter_records, read_header, verify_crc
@@ -22,7 +23,7 @@ def prepare(data, settings=None, origin=Origin.CLIENT, trust=None):
     """What is appended; work on the records is done at once."""
     config = LogConfig.for_topic(None, settings or {})
     prepared = prepare_leader_append(memoryview(bytearray(data)), config, NOW, origin, trust)
-    return prepared.run() if isinstance(prepared, RecordWork) else prepared
+    return prepared.run() if isinstance(prepared, (RecordWork, FormatWork)) else prepared
 
 
 def refused(data, code, settings=None, origin=Origin.CLIENT) -> KafkaError:
@@ -58,8 +59,8 @@ def test_a_plain_batch_is_taken_as_it_is():
         (8, ">i", -1, ErrorCode.CORRUPT_MESSAGE),
         (8, ">i", 48, ErrorCode.CORRUPT_MESSAGE),
         (16, ">b", 3, ErrorCode.CORRUPT_MESSAGE),  # magic
-        (16, ">b", 1, ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT),
-        (16, ">b", 0, ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT),
+        (16, ">b", 1, ErrorCode.CORRUPT_MESSAGE),  # the older formats have another checksum
+        (16, ">b", 0, ErrorCode.CORRUPT_MESSAGE),
         (21, ">h", 0x20, ErrorCode.INVALID_RECORD),  # control
         (21, ">h", 0x05, ErrorCode.UNKNOWN_SERVER_ERROR),  # codec
         (21, ">h", 0x08, ErrorCode.INVALID_TIMESTAMP),  # append time
