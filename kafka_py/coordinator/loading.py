@@ -2,7 +2,7 @@
 
 Files are read, and large batches decoded, in a thread; records are processed on the loop in turns of some milliseconds.
 Unreadable data is skipped and logged: a batch with a wrong checksum or damaged records alone, an invalid batch header
-with the rest of its segment. Knows batches; the Replay interprets the records.
+with the rest of its segment. Knows batches; the Replay interprets the records, and decides what damage means.
 Source: docs/reference/groups.md, section 10.
 """
 
@@ -53,6 +53,10 @@ class Replay(Protocol):
         """The end of a producer's transaction."""
         ...
 
+    def damaged(self, offset: int, reason: Exception) -> None:
+        """The batch at this offset, or all from there to the end of the segment, cannot be read and are left out."""
+        ...
+
     def finish(self) -> Iterator[object]:
         """Installs the state; yields now and then for others' turns."""
         ...
@@ -81,7 +85,6 @@ class PartitionLoad:
         buffer_bytes: int,
     ) -> None:
         self.record_count = 0
-        self.skipped = 0
         self._name = topic_partition
         self._log = partition_log
         self._replay = replay
@@ -131,9 +134,9 @@ class PartitionLoad:
             raise
 
     def _skip_segment(self, offset: int, reason: Exception) -> int:
-        self.skipped += 1
         following = self._next_segment(offset)
         log.error("%s: offsets %d to %d cannot be read and are left out: %s", self._name, offset, following, reason)
+        self._replay.damaged(offset, reason)
         return following
 
     def _next_segment(self, offset: int) -> int:
@@ -170,8 +173,8 @@ class PartitionLoad:
                 self.record_count += len(records)
                 await self._turn.maybe_yield()
         except (CorruptBatch, KafkaError) as corrupt:
-            self.skipped += 1
             log.error("%s: the batch at offset %d is left out: %s", self._name, header.base_offset, corrupt)
+            self._replay.damaged(header.base_offset, corrupt)
         if self.record_count >= self._settle_at:
             self._settle_at = self.record_count + SETTLE_EVERY
             self._settle()

@@ -24,12 +24,16 @@ from kafka_py.base.supervision import Backoff, Supervisor
 from kafka_py.base.turns import Turn, take_in_turns
 from kafka_py.coordinator.loading import LOADING_TURN_MS, InThread, PartitionLoad, Replay
 from kafka_py.log.partition.partition_log import PartitionLog
+from kafka_py.records.batch import HEADER_SIZE
 from kafka_py.records.java_hash import partition_for_id
 
 log = logging.getLogger(__name__)
 
 Appended = Callable[[ErrorCode, int], None]
 """(outcome, base offset of the batch or -1), on the loop."""
+
+TOMBSTONE_BATCH_BYTES = 256 * 1024
+"""How large a batch of tombstones may become."""
 
 _LOADING = "loading of coordinator state"
 _LOAD_AGAIN = Backoff(1_000.0, 60_000.0)
@@ -78,12 +82,15 @@ class RuntimeServices:
 
 
 class _Load:
-    """The loading of one partition, from its election on. failures: attempts that failed."""
+    """The loading of one partition, from its election on. failures: attempts that failed. refusal: why the partition
+    may not be served, as the last attempt found.
+    """
 
-    __slots__ = ("failures",)
+    __slots__ = ("failures", "refusal")
 
     def __init__(self) -> None:
         self.failures = 0
+        self.refusal: KafkaError | None = None
 
 
 class CoordinatorRuntime:
@@ -126,10 +133,15 @@ class CoordinatorRuntime:
         return partition in self._loading
 
     def check(self, partition: int) -> None:
-        """Raises KafkaError(COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR) unless the partition is loaded."""
+        """Raises KafkaError unless the partition is loaded: COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR, or
+        COORDINATOR_NOT_AVAILABLE when its content may not be served.
+        """
         if partition in self.owned:
             return
-        if partition in self._loading:
+        load = self._loading.get(partition)
+        if load is not None:
+            if load.refusal is not None:
+                raise KafkaError(load.refusal.code, f"{self.topic}-{partition} is not served: {load.refusal.message}")
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, f"{self.topic}-{partition} is being read")
         raise KafkaError(ErrorCode.NOT_COORDINATOR, f"this broker does not lead {self.topic}-{partition}")
 
@@ -182,6 +194,13 @@ class CoordinatorRuntime:
             on_done(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
             return
         self._around.append(partition, batch, acks, timeout_ms, on_done)
+
+    def tombstone_bytes(self, partition: int) -> int:
+        """The bytes of records that a batch of tombstones may hold: far fewer than the topic takes, and no more."""
+        partition_log = self._around.log_of(partition)
+        if partition_log is None:
+            return TOMBSTONE_BATCH_BYTES
+        return min(TOMBSTONE_BATCH_BYTES, partition_log.config.max_message_bytes - HEADER_SIZE)
 
     # ---- loading
 
@@ -237,6 +256,8 @@ class CoordinatorRuntime:
             done = await reading.run()
         except (KafkaError, OSError) as error:
             log.error("%s-%d was not loaded: %s", self.topic, partition, error)
+            if isinstance(error, KafkaError) and error.code is ErrorCode.COORDINATOR_NOT_AVAILABLE:
+                load.refusal = error
         except Exception as error:
             self.supervisor.report(_LOADING, error, f"{self.topic}-{partition}")
         if self._loading.get(partition) is not load:

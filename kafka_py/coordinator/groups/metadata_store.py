@@ -26,7 +26,7 @@ from kafka_py.coordinator.groups.removal import Removed
 from kafka_py.coordinator.groups.replay import GroupReplay
 from kafka_py.coordinator.groups.states import DEAD
 from kafka_py.coordinator.runtime import Appended, CoordinatorRuntime, RuntimeServices
-from kafka_py.records.builder import BatchBuilder
+from kafka_py.records.builder import BatchBuilder, record_size_bound
 from kafka_py.records.compression import Codec
 
 log = logging.getLogger(__name__)
@@ -36,7 +36,6 @@ TOPIC = GROUP_METADATA_TOPIC
 OnDone = Callable[[ErrorCode], None]
 
 _COMMITS_A_STEP = 256
-_TOMBSTONE_BATCH_BYTES = 256 * 1024
 _NO_WAIT = 0
 
 
@@ -187,6 +186,17 @@ class GroupStore:
         of_producers = self._open.setdefault(self.runtime.partition_for(group.id), {})
         of_producers.setdefault(producer_id, {})[group.id] = group
 
+    def note_failed(self, group: Group, producer_id: int) -> None:
+        """Commits in a transaction of this producer were not appended; undoes `note_open` if the group has no other."""
+        if producer_id in group.offsets.pending_txn:
+            return
+        of_producers = self._open.get(self.runtime.partition_for(group.id), {})
+        groups = of_producers.get(producer_id, {})
+        if groups.get(group.id) is group:
+            del groups[group.id]
+            if not groups:
+                del of_producers[producer_id]
+
     def complete_txn(self, partition: int, marker: TxnEnd) -> None:
         """A marker was appended to a partition: the transaction's commits become valid in its groups, or are dropped.
 
@@ -219,12 +229,16 @@ class GroupStore:
     def _append_tombstones(self, partition: int, keys: Iterable[bytes]) -> None:
         options = self._options()
         now_ms = self._clock.wall_ms()
+        most_bytes = self.runtime.tombstone_bytes(partition)
         batch = self._builder(options)
+        size = 0
         for key in keys:
-            batch.append(now_ms, key, None)
-            if batch.uncompressed_size >= _TOMBSTONE_BATCH_BYTES:
+            size += (added := record_size_bound(key, None))
+            if size > most_bytes and batch.record_count:
                 self._append_unawaited(partition, batch.build())
                 batch = self._builder(options)
+                size = added
+            batch.append(now_ms, key, None)
         if batch.record_count:
             self._append_unawaited(partition, batch.build())
 

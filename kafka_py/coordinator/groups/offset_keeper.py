@@ -78,7 +78,10 @@ class OffsetKeeper:
 
         def appended(error: ErrorCode, record_offset: int) -> None:
             self.committed_count += len(request.commits)
-            answer(commits.written(group, request, error, record_offset))
+            result = commits.written(group, request, error, record_offset)
+            if producer is not None and error is not ErrorCode.NONE:
+                self._store.note_failed(group, producer.id)
+            answer(result)
 
         if producer is not None:
             self._store.note_open(group, producer.id)
@@ -86,6 +89,8 @@ class OffsetKeeper:
             self._store.append_commits(group_id, request.commits, producer, appended, built)
         except Exception:
             commits.written(group, request, ErrorCode.UNKNOWN_SERVER_ERROR, -1)
+            if producer is not None:
+                self._store.note_failed(group, producer.id)
             raise
 
     def _group_to_commit(self, group_id: str, request: CommitRequest) -> Group:

@@ -106,6 +106,12 @@ class GroupReplay:
                     if known is None or known.record_offset < commit.record_offset:
                         offsets[topic_partition] = commit
 
+    def damaged(self, offset: int, reason: Exception) -> None:
+        """Nothing: the commits in it are lost, and the group reads from the commit before, as after a crash.
+
+        To refuse the partition would stop all of its groups for the commits of a few.
+        """
+
     # ---- groups
 
     def finish(self) -> Iterator[object]:

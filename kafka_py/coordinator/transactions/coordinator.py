@@ -21,11 +21,11 @@ from kafka_py.coordinator.transactions.requests import (
     RemoveIfExpired,
     TransactionReply,
 )
-from kafka_py.coordinator.transactions.store import TransactionStore
+from kafka_py.coordinator.transactions.store import TransactionStore, tombstone_size
 from kafka_py.coordinator.transactions.transaction import Transaction
 
 _IDS_A_STEP = 256
-_TOMBSTONES_A_BATCH = 1000
+_TOMBSTONES_A_BATCH = 256
 
 
 class TransactionCoordinator:
@@ -132,13 +132,16 @@ class TransactionCoordinator:
         for partition in self.store.partitions():
             now_ms = self._services.clock.wall_ms()
             expiration_ms = self._services.limits().transactional_id_expiration_ms
+            most_bytes = self.store.runtime.tombstone_bytes(partition)
             expired: list[Transaction] = []
+            size = 0
             for number, transaction in enumerate(self.store.transactions(partition)):
                 if is_expired(transaction, now_ms, expiration_ms) and self.store.holds(partition, transaction):
+                    size += (added := tombstone_size(transaction.id))
+                    if len(expired) >= _TOMBSTONES_A_BATCH or size > most_bytes:
+                        self._remove(partition, expired, timeout_ms)
+                        expired, size = [], added
                     expired.append(transaction)
-                if len(expired) >= _TOMBSTONES_A_BATCH:
-                    self._remove(partition, expired, timeout_ms)
-                    expired = []
                 if number % _IDS_A_STEP == 0:
                     yield transaction
             self._remove(partition, expired, timeout_ms)

@@ -1,7 +1,9 @@
 """Loads transactional ids from one partition of `__transaction_state`.
 
-The last record of each key counts. A damaged record is skipped and logged; one that a newer broker has written cannot
-be interpreted and keeps the whole partition from being served, so that a decision in it is not made a second time.
+The last record of each key counts. A malformed record is skipped and logged: the checksum of its batch shows that it
+was written so, which no coordinator does for a decision. A batch that is damaged, or a record that a newer broker has
+written, may hold decisions that producers were notified of; it keeps the whole partition from being served, so that
+none of them is made a second time.
 Knows records and values, no files. Source: docs/reference/transactions.md, section 7.
 """
 
@@ -24,6 +26,10 @@ from kafka_py.records.record import Record
 
 log = logging.getLogger(__name__)
 
+_REMEDY = (
+    "it may hold commits that were acknowledged. Stop this broker, move the partition's folder out of its log "
+    "directory and start it again: the partition is then copied from another replica"
+)
 _MOST_WARNINGS = 20
 _IDS_A_STEP = 1024
 
@@ -47,7 +53,7 @@ class TransactionReplay:
         self._transactions: dict[str, Transaction] = {}
         self._values = TransactionValueReader()
         self._skipped = 0
-        self._unknown: str | None = None
+        self._refusal: str | None = None
 
     def records(self, header: BatchHeader, records: list[Record]) -> None:
         transactions, read_value = self._transactions, self._values.read
@@ -70,16 +76,20 @@ class TransactionReplay:
                 if self._skipped <= _MOST_WARNINGS:
                     log.error("The record at offset %d of %s is left out: %s", offset, self._name, error)
             except UnknownRecordVersion as error:
-                if self._unknown is None:
-                    self._unknown = f"the record at offset {offset} was written by a newer broker: {error}"
+                if self._refusal is None:
+                    self._refusal = f"the record at offset {offset} was written by a newer broker: {error}"
 
     def marker(self, header: BatchHeader, *, committed: bool) -> None:
         """Nothing in this topic is written inside a transaction."""
 
+    def damaged(self, offset: int, reason: Exception) -> None:
+        if self._refusal is None:
+            self._refusal = f"the batch at offset {offset} cannot be read ({reason}); {_REMEDY}"
+
     def finish(self) -> Iterator[object]:
         """Hands the ids over and resumes decided transactions. Raises KafkaError if none may be served."""
-        if self._unknown is not None:
-            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, self._unknown)
+        if self._refusal is not None:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, self._refusal)
         if self._skipped:
             log.error("%d records of %s were left out", self._skipped, self._name)
         transactions = self._transactions

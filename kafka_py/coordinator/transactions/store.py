@@ -17,7 +17,7 @@ from kafka_py.coordinator.runtime import CoordinatorRuntime, RuntimeServices
 from kafka_py.coordinator.transactions.records import transaction_key, transaction_value
 from kafka_py.coordinator.transactions.replay import TransactionReplay
 from kafka_py.coordinator.transactions.transaction import Transaction, TransactionMetadata
-from kafka_py.records.builder import BatchBuilder
+from kafka_py.records.builder import BatchBuilder, record_size_bound
 
 TOPIC = TRANSACTION_STATE_TOPIC
 
@@ -25,6 +25,11 @@ _ACKS_ALL = -1
 _FREED_A_STEP = 1024
 
 OnAppended = Callable[[ErrorCode], None]
+
+
+def tombstone_size(transactional_id: str) -> int:
+    """What the tombstone of an id adds to a batch at most."""
+    return record_size_bound(transaction_key(transactional_id), None)
 
 
 class TransactionListener(Protocol):

@@ -32,6 +32,7 @@ class Notes:
     def __init__(self) -> None:
         self.seen: list[object] = []
         self.fails_at = ""
+        self.refusal: KafkaError | None = None
         self.is_finished = False
 
     def replay(self, partition: int) -> Notes:
@@ -43,9 +44,14 @@ class Notes:
     def marker(self, header: BatchHeader, *, committed: bool) -> None:
         self.seen.append(f"{header.producer_id} {'committed' if committed else 'aborted'}")
 
+    def damaged(self, offset: int, reason: Exception) -> None:
+        self.seen.append(f"damage at {offset}")
+
     def finish(self) -> Iterator[object]:
         self.is_finished = True
         yield 1
+        if self.refusal is not None:
+            raise self.refusal
         if self.fails_at == "finish":
             raise RuntimeError("out of order")
         self.seen.append("in place")
@@ -172,6 +178,23 @@ def test_a_load_that_fails_leaves_nothing_and_is_tried_again(world: World) -> No
     run_virtual(main())
 
 
+def test_a_partition_that_may_not_be_served_says_so_until_it_may(world: World) -> None:
+    async def main() -> None:
+        world.runtime.elected(3, 0)
+        world.state.refusal = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "offset 17")
+        assert world.refusal() is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        await world.tasks.pop(0)
+        with pytest.raises(KafkaError, match="topic-3 is not served: offset 17") as refused:
+            world.runtime.check(3)
+        assert refused.value.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        world.state.refusal = None
+        for _ in range(2):
+            await world.tasks.pop(0)
+        assert world.refusal() is None
+
+    run_virtual(main())
+
+
 def test_a_load_without_a_free_descriptor_is_tried_again(world: World) -> None:
     async def main() -> None:
         world.disk.append(batch([b"1"]))
@@ -267,5 +290,5 @@ def test_a_batch_that_holds_more_than_it_may_is_left_out_and_named(caplog: pytes
     world.disk.append(batch([b"after"]))
     world.runtime.elected(0, 1)
     world.run()
-    assert world.state.seen == [b"after", "in place"]
+    assert world.state.seen == ["damage at 0", b"after", "in place"]
     assert any("the batch at offset 0 is left out" in message for message in caplog.messages)

@@ -259,6 +259,26 @@ def test_a_commit_of_a_transaction_that_is_not_written_is_forgotten(
     assert not group_of(world).offsets.committed
 
 
+def test_producers_whose_commits_are_not_written_are_not_kept_in_memory(
+    world: StoredGroups, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.commit_in_transaction((P0, commit(5)), producer=(1, 0))
+    world.error = ErrorCode.INVALID_PRODUCER_EPOCH
+    for producer_id in range(1, 100):
+        world.commit_in_transaction((P0, commit(6)), producer=(producer_id, 0))
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(world.store, "append_commits", fail)
+    with pytest.raises(ZeroDivisionError):
+        world.commit_in_transaction((P0, commit(6)), producer=(200, 0))
+    assert list(world.store._open[PARTITION]) == [1]
+    world.end_transaction(is_commit=True, producer=(1, 0))
+    assert committed(world) == {P0: 5}
+    assert not world.store._open[PARTITION]
+
+
 def test_a_producer_that_was_fenced_commits_nothing(world: StoredGroups) -> None:
     world.commit_in_transaction((P0, commit(5)), producer=(7, 1))
     assert world.commit_in_transaction((P0, commit(6)), producer=(7, 0)) is ErrorCode.INVALID_PRODUCER_EPOCH

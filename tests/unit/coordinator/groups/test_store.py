@@ -238,6 +238,15 @@ def test_tombstones_are_not_waited_for_and_come_in_batches_of_a_sane_size(world:
     assert world.reload().get(GROUP) is None
 
 
+def test_tombstones_fit_into_the_batches_that_the_topic_takes(world: StoredGroups) -> None:
+    rows = [(TopicPartition("t" * 200, number), commit(number)) for number in range(20)]
+    for row in rows:
+        world.commit(row)
+    world.disk.log.reconfigure(LogWorld({"max.message.bytes": 1000}).config)
+    world.offsets.delete(GROUP, [row[0] for row in rows])
+    assert world.reload().get(GROUP) is None
+
+
 def test_a_group_left_with_nothing_ends_when_its_last_offset_goes(world: StoredGroups) -> None:
     """W7.20b: an expired offset leaves a tombstone; a simple consumer's group has no record of its own."""
     world.commit((P0, commit(5)), (P1, commit(6)))

@@ -10,6 +10,8 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.coordinator.transactions.requests import ProducerIdAndEpoch, TransactionReply
 from kafka_py.coordinator.transactions.states import EMPTY, PREPARE_ABORT
 from kafka_py.coordinator.transactions.transaction import Transaction
+from kafka_py.records.batch import iter_headers
+from kafka_py.testing.fakes.stored_logs import LogWorld
 from kafka_py.testing.fakes.transactions import PARTITION, T0, TransactionWorld
 
 NOBODY = TransactionReply(ErrorCode.NONE, 7, 0)
@@ -126,6 +128,24 @@ def test_very_many_ids_of_a_lost_partition_are_freed_in_turns() -> None:
         assert isinstance(rest, dict)
         left.append(len(rest))
     assert left == [3000 - 1024, 3000 - 2048]
+
+
+@pytest.mark.parametrize(("most_bytes", "batches"), [(1_048_588, [8] * 5), (100_000, [3] * 13 + [1])])
+def test_tombstones_of_long_ids_fit_into_the_batches_that_the_topic_takes(
+    most_bytes: int, batches: list[int]
+) -> None:
+    world = TransactionWorld()
+    world.disk.log.reconfigure(LogWorld({"max.message.bytes": most_bytes}).config)
+    names = [f"{number:02}" + "x" * 32_000 for number in range(40)]
+    for name in names:
+        assert world.init(name).error is ErrorCode.NONE
+    before = world.disk.log.log_end_offset
+    world.clock.advance(604_800_000)
+    world.look()
+    assert world.store.transactions(PARTITION) == []
+    found = world.disk.log.read(before, 10_000_000, up_to_offset=world.disk.log.log_end_offset)
+    assert found.slice is not None
+    assert [header.record_count for _, header in iter_headers(found.slice.read())] == batches
 
 
 def test_a_new_id_that_could_not_be_written_may_be_asked_for_again() -> None:

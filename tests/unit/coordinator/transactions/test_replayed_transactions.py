@@ -100,7 +100,7 @@ def test_what_a_newer_broker_has_written_keeps_the_partition_from_being_served(k
     assert reading.taken is None
 
 
-def test_requests_for_such_a_partition_wait(caplog: pytest.LogCaptureFixture) -> None:
+def test_requests_for_such_a_partition_are_refused(caplog: pytest.LogCaptureFixture) -> None:
     world = TransactionWorld()
     world.become_coordinator(load=False)
     newer = BatchBuilder()
@@ -111,10 +111,48 @@ def test_requests_for_such_a_partition_wait(caplog: pytest.LogCaptureFixture) ->
     with pytest.raises(StopIteration):
         while True:
             loading.send(None)
-    assert world.end(TransactionReply()).error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    assert world.end(TransactionReply()).error is ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert "version 1 of a key is not known" in caplog.text
     for waiting in world.tasks:
         waiting.close()
+
+
+def load_once(world: TransactionWorld) -> None:
+    """Has the partition loaded in the next epoch; the next attempt after a failure is not waited for."""
+    world.become_coordinator(load=False)
+    world.store.runtime.elected(PARTITION, world.epoch)
+    loading = world.tasks.pop(0)
+    with pytest.raises(StopIteration):
+        while True:
+            loading.send(None)
+    for waiting in world.tasks:
+        waiting.close()
+    world.tasks.clear()
+
+
+@pytest.mark.parametrize("rolls", [False, True], ids=["a batch with a wrong checksum", "the rest of a segment"])
+def test_a_commit_that_may_be_in_a_damaged_batch_is_not_aborted(rolls: bool, caplog: pytest.LogCaptureFixture) -> None:
+    world = TransactionWorld()
+    producer = world.init(timeout_ms=1000).reply
+    world.add(producer, T0)
+    if rolls:
+        world.disk.log.roll(0)
+    segment = world.disk.log.segments[-1]
+    position, offset = segment.size, world.disk.log.log_end_offset
+    assert world.end(producer).error is ErrorCode.NONE, "the commit is acknowledged"
+    if rolls:
+        world.disk.log.roll(0)
+    world.sender.sent.clear()
+    segment.file().write(b"\xff" * 40, position + (0 if rolls else 70))
+    load_once(world)
+    assert world.end(producer).error is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert world.init().error is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    world.clock.advance(1001)
+    world.look()
+    assert not world.sender.sent, "nothing is aborted"
+    [line] = [line for line in caplog.messages if "__transaction_state-0 was not loaded" in line]
+    assert f"the batch at offset {offset} cannot be read" in line
+    assert "move the partition's folder" in line
 
 
 def test_a_partition_lost_while_it_is_read_leaves_no_ids_and_sends_no_markers(monkeypatch: pytest.MonkeyPatch) -> None:
