@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode
-from kafka_py.base.supervision import Guard, Schedule
+from kafka_py.base.supervision import Backoff, Guard, Schedule
 from kafka_py.coordinator.transactions.machine import TransactionLimits, TransactionMoment, handle
 from kafka_py.coordinator.transactions.markers import MarkerOutcome, MarkerSender, TransactionMarkers
 from kafka_py.coordinator.transactions.outcome import TransactionOutcome
@@ -38,8 +38,8 @@ COMPLETION_WAIT_MS = 100
 """How long a request waits for the completion of the previous transaction. A client that has to retry pauses for at
 least 20 ms (KAFKA-5477), while the markers are usually written in a few.
 """
-APPEND_AGAIN_MS = 100
-"""The pause before the record of a completed transaction is appended again after a failure."""
+COMPLETE_AGAIN = Backoff(100.0, 3_000.0)
+"""The pauses between attempts to write that a transaction is complete."""
 
 _ACTIVITY = "transactions"
 _MOVED = TransactionReply(ErrorCode.NOT_COORDINATOR)
@@ -87,9 +87,10 @@ class TransactionDriver:
             self._send(partition, transaction, outcome.markers)
         if outcome.record is not None:
             self._append(partition, transaction, outcome.record, answer)
-        elif outcome.append_later:
+        elif outcome.append_failures:
             self.waiting_appends += 1
-            services.schedule(APPEND_AGAIN_MS, partial(self._append_again, partition, transaction))
+            pause_ms = COMPLETE_AGAIN.after(outcome.append_failures)
+            services.schedule(pause_ms, partial(self._append_again, partition, transaction))
         elif outcome.is_removed:
             self._store.remove(partition, transaction)
         if outcome.may_wait and outcome.reply is not None and answer is not None and transaction not in self._waiting:

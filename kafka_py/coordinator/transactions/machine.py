@@ -313,6 +313,9 @@ def _appended(transaction: Transaction, error: ErrorCode, moment: TransactionMom
     if state is DEAD:
         return TransactionOutcome(is_removed=True)
     transaction.metadata = pending.metadata
+    if pending.failures:
+        note = f"{transaction.id}: {state.name} is written, after {pending.failures} attempts that failed"
+        return TransactionOutcome(pending.reply, note=note)
     if state in IS_DECIDED:
         return _send_markers(transaction, moment)._replace(reply=pending.reply)
     return TransactionOutcome(pending.reply)
@@ -323,8 +326,12 @@ def _append_failed(transaction: Transaction, pending: Pending, error: ErrorCode)
     if state in {COMPLETE_COMMIT, COMPLETE_ABORT}:
         # Every partition has its marker: nothing else can become of the transaction. A coordinator that has lost the
         # partition drops it with all of its transactions.
-        note = f"{transaction.id}: that the transaction is complete could not be written ({error.name}); tried again"
-        return TransactionOutcome(append_later=True, note=note)
+        failures = pending.failures + 1
+        transaction.pending = pending._replace(failures=failures, last_error=error)
+        note = "" if error is pending.last_error else (
+            f"{transaction.id}: {state.name} could not be written ({error.name}); this is retried until it is written"
+        )
+        return TransactionOutcome(append_failures=failures, note=note, is_warning=True)
     transaction.pending = None
     if pending.is_fence:
         transaction.has_failed_fence = True

@@ -20,7 +20,8 @@ class TransactionOutcome(NamedTuple):
     follows. tombstone: the same, for the id's removal. markers: to be sent; a MarkersEnded event follows.
     needs_producer_id: nothing was decided; the request has to be repeated with a new producer id.
     is_removed: the id is removed. may_wait: the reply only says that the previous transaction is not complete yet; the
-    request may be repeated when it is. append_later: the record of the pending change is to be appended after a pause.
+    request may be repeated when it is. append_failures: how often the append of the pending change has failed;
+    it is to be repeated after a pause. 0 if it is not.
     note: for the log; a warning if is_warning.
     """
 
@@ -31,7 +32,7 @@ class TransactionOutcome(NamedTuple):
     needs_producer_id: bool = False
     is_removed: bool = False
     may_wait: bool = False
-    append_later: bool = False
+    append_failures: int = 0
     note: str = ""
     is_warning: bool = False
 

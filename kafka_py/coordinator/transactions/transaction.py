@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.coordinator.transactions.requests import TransactionReply
 from kafka_py.coordinator.transactions.states import EMPTY, MOVES, PREPARE_EPOCH_FENCE, TransactionState
@@ -70,12 +71,15 @@ class TransactionMetadata(NamedTuple):
 class Pending(NamedTuple):
     """A change whose record is being written. metadata: valid once it is acknowledged. reply: the response then.
 
-    is_fence: the coordinator raised the epoch for this change, not the producer.
+    is_fence: the coordinator raised the epoch for this change, not the producer. failures, last_error: of the appends
+    of a completion, which is retried until it is written.
     """
 
     metadata: TransactionMetadata
     reply: TransactionReply = TransactionReply()
     is_fence: bool = False
+    failures: int = 0
+    last_error: ErrorCode = ErrorCode.NONE
 
 
 class Transaction:

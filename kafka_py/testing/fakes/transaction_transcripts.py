@@ -162,7 +162,7 @@ class TransactionScript:
         if outcome.tombstone:
             self.unwritten = None
             yield "write tombstone"
-        if outcome.append_later:
+        if outcome.append_failures:
             yield "write again later"
         if outcome.is_removed:
             self.transaction = None

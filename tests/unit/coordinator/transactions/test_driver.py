@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.coordinator.transactions.driver import APPEND_AGAIN_MS, COMPLETION_WAIT_MS
+from kafka_py.coordinator.transactions.driver import COMPLETE_AGAIN, COMPLETION_WAIT_MS
 from kafka_py.coordinator.transactions.markers import MarkerOutcome, MarkersDone, TransactionMarkers
 from kafka_py.coordinator.transactions.requests import EndTransaction
 from kafka_py.coordinator.transactions.states import (
@@ -65,14 +67,42 @@ def test_the_completion_is_written_until_it_is_in_the_log() -> None:
     world.end(producer)
     world.error = ErrorCode.NOT_ENOUGH_REPLICAS
     world.sender.end()
-    for _ in range(3):
+    for pause_ms in (100, 200, 400, 800, 1600, 3000, 3000):
+        attempts = len(world.asked_of_log)
         assert world.coordinator.driver.waiting_appends == 1
         assert world.transaction().state is PREPARE_COMMIT
-        world.clock.advance(APPEND_AGAIN_MS)
+        world.clock.advance(pause_ms - 1)
+        assert len(world.asked_of_log) == attempts
+        world.clock.advance(1)
+        assert len(world.asked_of_log) == attempts + 1
     world.error = ErrorCode.NONE
-    world.clock.advance(APPEND_AGAIN_MS)
+    world.clock.advance(3000)
     assert world.transaction().state is COMPLETE_COMMIT
     assert world.coordinator.driver.waiting_appends == 0
+
+
+def test_a_completion_that_cannot_be_written_is_logged_when_the_reason_changes_and_when_it_is_written(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "kafka_py.coordinator.transactions.driver")
+    world = TransactionWorld()
+    producer = world.init().reply
+    world.add(producer, T0)
+    world.end(producer)
+    world.error = ErrorCode.NOT_ENOUGH_REPLICAS
+    world.sender.end()
+    world.clock.advance(60_000)
+    world.error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+    world.clock.advance(60_000)
+    world.error = ErrorCode.NONE
+    attempts = len(world.asked_of_log) - 3
+    world.clock.advance(60_000)
+    retried = "tx: COMPLETE_COMMIT could not be written (%s); this is retried until it is written"
+    assert caplog.messages == [
+        retried % "COORDINATOR_NOT_AVAILABLE",
+        retried % "NOT_COORDINATOR",
+        f"tx: COMPLETE_COMMIT is written, after {attempts} attempts that failed",
+    ]
 
 
 def test_an_append_that_ends_after_the_partition_was_lost_is_answered_not_coordinator() -> None:
@@ -113,6 +143,24 @@ def test_markers_that_end_after_the_partition_was_lost_lead_to_nothing() -> None
     assert len(world.asked_of_log) == 3
 
 
+def test_markers_of_before_a_load_do_not_complete_what_was_loaded() -> None:
+    world = TransactionWorld()
+    producer = world.init().reply
+    world.add(producer, T0)
+    world.end(producer)
+    of_before = world.sender.sent[0]
+    world.store.runtime.resigned(PARTITION, 5)
+    world.store.runtime.elected(PARTITION, 6)
+    world.run()
+    records = world.disk.log.log_end_offset
+    of_before.on_done(MarkerOutcome.COMPLETE)
+    assert world.disk.log.log_end_offset == records, "markers in the new coordinator epoch are on their way"
+    assert world.transaction().state is PREPARE_COMMIT
+    world.sender.end()
+    assert world.transaction().state is COMPLETE_COMMIT
+    assert world.disk.log.log_end_offset == records + 1
+
+
 def test_a_retried_completion_of_a_partition_that_was_lost_is_dropped() -> None:
     world = TransactionWorld()
     producer = world.init().reply
@@ -121,7 +169,7 @@ def test_a_retried_completion_of_a_partition_that_was_lost_is_dropped() -> None:
     world.error = ErrorCode.NOT_LEADER_OR_FOLLOWER
     world.sender.end()
     world.store.runtime.resigned(PARTITION, 5)
-    world.clock.advance(APPEND_AGAIN_MS)
+    world.clock.advance(int(COMPLETE_AGAIN.first_ms))
     assert world.coordinator.driver.waiting_appends == 0
 
 
