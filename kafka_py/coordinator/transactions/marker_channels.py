@@ -22,7 +22,14 @@ from kafka_py.base.supervision import Backoff, Supervisor
 from kafka_py.base.turns import Turn
 from kafka_py.coordinator.metrics import MarkerChannelMetrics
 from kafka_py.coordinator.transactions.marker_messages import errors_of, request_of
-from kafka_py.coordinator.transactions.marker_queues import FindLeader, MarkerQueues, PendingMarkers, Share
+from kafka_py.coordinator.transactions.marker_queues import (
+    ROUTED_AT_ONCE,
+    FindLeader,
+    MarkerQueues,
+    PendingMarkers,
+    Share,
+    pieces,
+)
 from kafka_py.coordinator.transactions.markers import MarkerOutcome, MarkersDone, TransactionMarkers
 from kafka_py.net.broker_link import BrokerLink, Connection
 
@@ -71,8 +78,15 @@ class MarkerChannels:
 
     def send(self, partition: int, markers: TransactionMarkers, on_done: MarkersDone) -> None:
         """See MarkerSender."""
+        if self._is_closed:
+            return
         pending = self._queues.add(partition, markers, on_done)
-        self._route(Share(pending, list(pending.missing)))
+        share = Share(pending, list(pending.missing))
+        if len(share.partitions) > ROUTED_AT_ONCE:
+            work = self._in_turns(deque(pieces(share)), self._route)
+            self.supervisor.spawn(work, _ACTIVITY, markers.transactional_id)
+            return
+        self._attempt(self._route, share)
         self._wake()
 
     def forget(self, partition: int) -> None:
@@ -127,19 +141,25 @@ class MarkerChannels:
         self._rounds += 1
         await asyncio.sleep(SEND_AGAIN.after(self._rounds) / 1000)
         self._aside.clear()
-        await self._in_turns(deque(self._queues.take_aside()), self._route)
+        aside = self._queues.take_aside()
+        await self._in_turns(deque(piece for share in aside for piece in pieces(share)), self._route)
 
     async def _in_turns(self, shares: deque[Share], work: Callable[[Share], None]) -> None:
-        """Runs the work for each item; if it ends early, the rest is set aside."""
+        """Runs the work for each share; if this ends early, the rest is set aside."""
         turn = Turn(self._clock)
         try:
             while shares:
-                work(shares[0])
+                self._attempt(work, shares[0])
                 shares.popleft()
                 await turn.maybe_yield()
         finally:
             self._set_aside(shares)
             self._wake()
+
+    def _attempt(self, work: Callable[[Share], None], share: Share) -> None:
+        """Runs the work for a share; if it raises, the share is set aside, and no other share is delayed."""
+        if not self.supervisor.call(_ACTIVITY, partial(work, share), share.pending.markers.transactional_id):
+            self._queues.set_aside(share)
 
     def _set_aside(self, shares: Iterable[Share]) -> None:
         for share in shares:
@@ -175,9 +195,9 @@ class MarkerChannels:
         verdict = self._queues.answered(share, errors.get(pending.markers.producer_id, {}))
         if len(pending.missing) < missing:
             self._rounds = 0
+        self._end(pending, verdict.outcome)
         for topic_partition, error in verdict.unforeseen:
             channel.note_error(pending, topic_partition, error)
-        self._end(pending, verdict.outcome)
 
 
 class _Channel:

@@ -9,13 +9,16 @@ Source: TransactionMarkerChannelManager; TransactionMarkerRequestCompletionHandl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.coordinator.transactions.markers import MarkerOutcome, MarkersDone, TransactionMarkers
+
+ROUTED_AT_ONCE = 512
+"""Partitions whose leaders are found in one go; each takes one to two microseconds."""
 
 UNREACHABLE = -1
 """The leader of a partition that has none now, or whose leader has no address."""
@@ -66,6 +69,13 @@ class Share(NamedTuple):
 
     pending: PendingMarkers
     partitions: list[TopicPartition]
+
+
+def pieces(share: Share) -> Iterator[Share]:
+    """The share in parts that are routed in one go."""
+    partitions = share.partitions
+    for first in range(0, len(partitions), ROUTED_AT_ONCE):
+        yield Share(share.pending, partitions[first : first + ROUTED_AT_ONCE])
 
 
 class Verdict(NamedTuple):
@@ -164,8 +174,10 @@ class MarkerQueues:
 
     def set_aside(self, share: Share) -> None:
         """The markers got no response: they may or may not be written, so they are set aside and sent again."""
-        if self.is_pending(share.pending):
-            self._aside.setdefault(share.pending, []).extend(share.partitions)
+        pending = share.pending
+        if self.is_pending(pending):
+            missing = pending.missing
+            self._aside.setdefault(pending, []).extend(each for each in share.partitions if each in missing)
 
     def answered(self, share: Share, errors: Mapping[TopicPartition, ErrorCode]) -> Verdict:
         """Applies a response to the markers that were sent; a partition missing in it is sent again."""

@@ -8,7 +8,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.supervision import Supervisor
 from kafka_py.coordinator.transactions.marker_channels import MOST_MARKERS, MarkerChannels
-from kafka_py.coordinator.transactions.marker_queues import UNREACHABLE
+from kafka_py.coordinator.transactions.marker_queues import ROUTED_AT_ONCE, UNREACHABLE
 from kafka_py.coordinator.transactions.markers import MarkerOutcome, TransactionMarkers
 from kafka_py.testing.virtual_time import run_virtual, virtual_clock
 from kafka_py.wire.messages.write_txn_markers import (
@@ -268,6 +268,85 @@ def test_an_unforeseen_failure_to_send_is_reported_and_the_markers_are_sent_agai
         await asyncio.sleep(5)
         assert world.outcomes == [("x", COMPLETE)]
         assert sum(world.supervisor.failures.values()) == 2
+        world.channels.close()
+
+    run_virtual(run())
+
+
+def test_a_response_that_cannot_be_applied_to_one_transaction_ends_the_others(monkeypatch):
+    async def run():
+        world = Brokers({A: 1})
+        queues = world.channels._queues
+        answered, failing = queues.answered, ["b"]
+
+        def fail_once(share, errors):
+            if share.pending.markers.transactional_id in failing:
+                failing.clear()
+                raise RuntimeError("out of order")
+            return answered(share, errors)
+
+        monkeypatch.setattr(queues, "answered", fail_once)
+        world.send("x", A)
+        await asyncio.sleep(0.005)
+        for name in "abc":
+            world.send(name, A)
+        await asyncio.sleep(0.02)
+        assert [name for name, _ in world.outcomes] == ["x", "a", "c"]
+        await asyncio.sleep(1)
+        assert world.outcomes[3:] == [("b", COMPLETE)]
+        assert world.sent == [(1, 1), (1, 3), (1, 1)]
+        assert sum(world.supervisor.failures.values()) == 1
+        world.channels.close()
+
+    run_virtual(run())
+
+
+def test_a_partition_whose_leader_cannot_be_looked_up_delays_no_other_transaction():
+    class Leaders(dict):
+        def get(self, topic_partition):
+            if self[topic_partition] is None:
+                raise RuntimeError("out of order")
+            return self[topic_partition]
+
+    async def run():
+        world = Brokers(Leaders({A: UNREACHABLE, B: None}))
+        world.send("x", B)
+        world.send("y", A)
+        await asyncio.sleep(1)
+        world.leaders[A] = 1
+        await asyncio.sleep(1)
+        assert world.outcomes == [("y", COMPLETE)]
+        world.leaders[B] = 1
+        await asyncio.sleep(1)
+        assert world.outcomes == [("y", COMPLETE), ("x", COMPLETE)]
+        world.channels.close()
+
+    run_virtual(run())
+
+
+def test_the_leaders_of_very_many_partitions_are_looked_up_in_turns(monkeypatch):
+    partitions = [TopicPartition("t", number) for number in range(20_000)]
+
+    async def run():
+        world = Brokers(dict.fromkeys(partitions, UNREACHABLE))
+        queues = world.channels._queues
+        route, routed = queues.route, []
+
+        def note(pending, some):
+            routed.append(len(some))
+            return route(pending, some)
+
+        monkeypatch.setattr(queues, "route", note)
+        world.send("x", *partitions)
+        assert routed == []
+        await asyncio.sleep(0)
+        assert sum(routed) == len(partitions)
+        for topic_partition in partitions:
+            world.leaders[topic_partition] = 1
+        await asyncio.sleep(2)
+        assert sum(routed) == 2 * len(partitions) and max(routed) == ROUTED_AT_ONCE
+        assert sum(count for _, count in world.sent) == len(partitions)
+        assert world.outcomes == [("x", COMPLETE)]
         world.channels.close()
 
     run_virtual(run())
