@@ -15,6 +15,7 @@ from kafka_py.coordinator.groups.states import (
     STABLE,
     GroupState,
 )
+from kafka_py.net.metrics import LinkMetrics
 
 if TYPE_CHECKING:
     from kafka_py.coordinator.groups.metadata_store import GroupStore
@@ -86,6 +87,10 @@ class MarkerChannelMetrics(MetricTable, group="kafka.coordinator.transaction:typ
         of=lambda queues: queues.aside_count,
         about="Transactions with markers whose leader is not known or not able to take them.",
     )
+
+
+class MarkerConnectionMetrics(LinkMetrics, group="kafka.server:type=txn-marker-channel-metrics"):
+    """The connections over which markers are sent."""
 
 
 class TransactionRetryMetrics(MetricTable, group="kafka.coordinator.transaction:type=TransactionMarkerChannelManager"):

@@ -11,6 +11,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
+from kafka_py.net.client import BrokerConnection
+from kafka_py.net.metrics import LinkMetrics
+
 
 class Connection(Protocol):
     """What is needed of a connection to a broker."""
@@ -20,6 +23,35 @@ class Connection(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+class CountedConnection:
+    """A connection to a broker whose traffic is counted."""
+
+    __slots__ = ("_connection", "_is_open", "_traffic")
+
+    def __init__(self, connection: BrokerConnection, traffic: LinkMetrics) -> None:
+        self._connection = connection
+        self._traffic = traffic
+        self._is_open = True
+        traffic.created += 1
+
+    async def send(self, request: Any, version: int) -> Any:
+        connection, traffic = self._connection, self._traffic
+        received = connection.bytes_received
+        response = await connection.send(request, version)
+        traffic.requests += 1
+        traffic.responses += 1
+        traffic.bytes_sent += connection.last_request_size
+        traffic.request_size.update(connection.last_request_size)
+        traffic.bytes_received += connection.bytes_received - received
+        return response
+
+    def close(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            self._traffic.closed += 1
+        self._connection.close()
 
 
 class BrokerLink:

@@ -38,6 +38,22 @@ class SocketMetrics(MetricTable, group="kafka.server:type=socket-server-metrics"
             self.owner.count_requests()
 
 
+class LinkMetrics(MetricTable, attributes=True):
+    """The connections that the broker itself opens for one purpose: subclass with `group=`. See CountedConnection."""
+
+    connections = Gauge("connection-count", about="Open connections.")
+    created = Total("connection-creation-total", rate="connection-creation-rate", about="Connections made.")
+    closed = Total("connection-close-total", rate="connection-close-rate", about="Connections that ended.")
+    bytes_sent = Total("outgoing-byte-total", rate="outgoing-byte-rate", unit="bytes", about="Bytes of requests.")
+    bytes_received = Total("incoming-byte-total", rate="incoming-byte-rate", unit="bytes", about="Bytes of responses.")
+    requests = Total("request-total", rate="request-rate", about="Requests that got a response.")
+    responses = Total("response-total", rate="response-rate", about="Responses received.")
+    request_size = Sampled(avg="request-size-avg", max="request-size-max", unit="bytes", about="Size of a request.")
+
+    def settle(self) -> None:
+        self.connections = self.created - self.closed
+
+
 class SoftwareMetrics(
     MetricTable, group="kafka.server:type=socket-server-metrics", attributes=True,
     tags=("clientSoftwareName", "clientSoftwareVersion", "listener", "networkProcessor"),

@@ -9,9 +9,10 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.base.internal_topics import TRANSACTION_STATE_TOPIC
 from kafka_py.broker.metadata.metadata_cache import MetadataCache
 from kafka_py.broker.wiring.broker_environment import BrokerEnvironment
+from kafka_py.coordinator.metrics import MarkerConnectionMetrics
 from kafka_py.coordinator.transactions.marker_channels import MarkerChannels
 from kafka_py.coordinator.transactions.marker_queues import UNREACHABLE
-from kafka_py.net.broker_link import Connection
+from kafka_py.net.broker_link import Connection, CountedConnection
 from kafka_py.net.client import BrokerConnection, ConnectionLost
 
 
@@ -19,12 +20,13 @@ def make_marker_channels(env: BrokerEnvironment, metadata: MetadataCache) -> Mar
     """The MarkerSender of this broker; closed with it."""
     config = env.live.current
     listener = env.listening.inter_broker_listener
+    traffic = MarkerConnectionMetrics(env.registry)
 
     async def connect(broker: int) -> Connection:
         address = metadata.address(broker, listener)
         if address is None:
             raise ConnectionLost(f"broker {broker} is not alive, or does not have the listener {listener}")
-        return await BrokerConnection.connect(
+        connection = await BrokerConnection.connect(
             address.host,
             address.port,
             client_id=f"broker-{env.broker_id}-txn-marker-sender",
@@ -32,6 +34,7 @@ def make_marker_channels(env: BrokerEnvironment, metadata: MetadataCache) -> Mar
             network=env.network,
             clock=env.clock,
         )
+        return CountedConnection(connection, traffic)
 
     return MarkerChannels(
         lambda topic_partition: marker_leader(metadata, listener, topic_partition),

@@ -4,8 +4,10 @@ import asyncio
 
 import pytest
 
-from kafka_py.net.broker_link import BrokerLink
-from kafka_py.testing.virtual_time import run_virtual
+from kafka_py.base.meters import MetricRegistry
+from kafka_py.net.broker_link import BrokerLink, CountedConnection
+from kafka_py.net.metrics import LinkMetrics
+from kafka_py.testing.virtual_time import run_virtual, virtual_clock
 
 
 class Peer:
@@ -71,5 +73,49 @@ def test_a_broker_that_cannot_be_reached_is_asked_again():
         with pytest.raises(ConnectionRefusedError):
             await link.exchange("a", 0)
         assert await link.exchange("a", 0) == ("a", 0)
+
+    run_virtual(run())
+
+
+class MarkerLikeMetrics(LinkMetrics, group="test:type=links"):
+    """Of the connections below."""
+
+
+def test_the_traffic_of_connections_is_counted():
+    class Wire(Peer):
+        last_request_size = bytes_received = 0
+
+        async def send(self, request, version):
+            self.last_request_size = len(request)
+            await super().send(request, version)
+            self.bytes_received += 10
+
+    async def run():
+        registry = MetricRegistry(virtual_clock())
+        traffic, peer = MarkerLikeMetrics(registry), Wire(None, None, ConnectionResetError())
+
+        async def connect():
+            await peer.connect()
+            return CountedConnection(peer, traffic)
+
+        link = BrokerLink(connect, 1000)
+        await link.exchange(b"12345", 0)
+        await link.exchange(b"123", 0)
+        assert shown(registry)["connection-count"] == 1
+        with pytest.raises(ConnectionResetError):
+            await link.exchange(b"lost", 0)
+        link.disconnect()
+        await link.exchange(b"1", 0)
+        expected = {
+            "connection-count": 1, "connection-creation-total": 2, "connection-close-total": 1, "request-total": 3,
+            "response-total": 3, "outgoing-byte-total": 9, "incoming-byte-total": 30, "request-size-max": 5,
+            "request-size-avg": 3,
+        }  # fmt: skip
+        found = shown(registry)
+        assert {name: found[name] for name in expected} == expected
+
+    def shown(registry):
+        [reading] = registry.read()
+        return reading.attributes
 
     run_virtual(run())

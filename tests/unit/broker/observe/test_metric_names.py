@@ -14,10 +14,12 @@ from kafka_py.base.metric_rows import Gauge, Row, Sampled, Total
 REFERENCE = Path(__file__).resolve().parents[4] / "docs" / "reference" / "metrics.tsv"
 
 SELECTOR = "kafka.server:type=socket-server-metrics"
+MARKERS = "kafka.server:type=txn-marker-channel-metrics"
+
+PROCESSOR_TAGS = "listener, networkProcessor"
 
 NOT_YET = {
     "followers' connections": ("kafka.server:type=replica-fetcher-metrics",),
-    "connections to the partitions of transactions": ("kafka.server:type=txn-marker-channel-metrics",),
     "quotas": (
         "kafka.server:type=Produce", "kafka.server:type=Fetch ", "kafka.server:type=Request ",
         "kafka.server:type=ControllerMutation",
@@ -26,6 +28,8 @@ NOT_YET = {
     "authentication": (
         f"{SELECTOR} expired-connections-killed-count", f"{SELECTOR} successful-", f"{SELECTOR} failed-",
         f"{SELECTOR} reauthentication-",
+        f"{MARKERS} expired-connections-killed-count", f"{MARKERS} successful-", f"{MARKERS} failed-",
+        f"{MARKERS} reauthentication-",
     ),
     "a control plane of its own: there is one event loop": (
         "kafka.network:type=RequestChannel,name=ControlPlane", "kafka.network:type=Acceptor,name=ControlPlane",
@@ -34,6 +38,7 @@ NOT_YET = {
     "what the event loop does not tell": (
         f"{SELECTOR} network-io-", f"{SELECTOR} select-", f"{SELECTOR} io-", f"{SELECTOR} iotime-",
         f"{SELECTOR} request-size-",
+        f"{MARKERS} network-io-", f"{MARKERS} select-", f"{MARKERS} io-", f"{MARKERS} iotime-",
     ),
     "traffic of the controller's own connections": ("kafka.server:type=controller-channel-metrics",),
     "JMX itself": ("kafka:type=kafka.Log4jController",),
@@ -75,11 +80,14 @@ def declared() -> set[str]:
 
 
 def reference() -> dict[str, str]:
-    """Name -> the tags as docs/reference/metrics.tsv describes them."""
+    """Name -> its tags, as docs/reference/metrics.tsv has them. All selectors have the attributes of a processor's."""
     found = {}
+    selectors = {}
     with REFERENCE.open(newline="") as file:
         for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
-            if row["registry"] == "kafka-metrics":
+            if row["kind"].startswith("selector attribute set"):
+                selectors[row["mbean"]] = row["tags"]
+            elif row["registry"] == "kafka-metrics":
                 found[f"{row['mbean']} {row['kind'].partition(' (')[0]}"] = row["tags"]
             elif row["registry"] == "mbean" and row["kind"].startswith("attributes "):
                 group = row["mbean"].partition(",")[0]
@@ -87,6 +95,9 @@ def reference() -> dict[str, str]:
                     found[f"{group} {name}"] = row["tags"]
             else:
                 found[row["mbean"]] = row["tags"]
+    of_processor = [name for name, tags in found.items() if name.startswith(SELECTOR) and tags == PROCESSOR_TAGS]
+    for mbean, tags in selectors.items():
+        found.update({f"{mbean}{name.removeprefix(SELECTOR)}": tags for name in of_processor})
     return found
 
 
