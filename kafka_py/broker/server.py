@@ -251,8 +251,11 @@ class KafkaServer:
 
     async def _environment(self) -> BrokerEnvironment:
         topics = self.store.topics
-        offsets_partitions = await topics.partition_count(GROUP_METADATA_TOPIC)
-        transaction_partitions = await topics.partition_count(TRANSACTION_STATE_TOPIC)
+        offsets_partitions, transaction_partitions, names = await asyncio.gather(
+            topics.partition_count(GROUP_METADATA_TOPIC),
+            topics.partition_count(TRANSACTION_STATE_TOPIC),
+            topics.names(),
+        )
         assert self.cluster_id is not None
         return BrokerEnvironment(
             broker_id=self.broker_id,
@@ -269,7 +272,7 @@ class KafkaServer:
             supervisor=self.supervisor,
             offsets_partitions=offsets_partitions or self.config.offsets_topic_num_partitions,
             transaction_partitions=transaction_partitions or self.config.transaction_state_log_num_partitions,
-            had_topics=bool(await topics.names()),
+            had_topics=bool(names),
         )
 
     async def _register_again(self) -> None:
