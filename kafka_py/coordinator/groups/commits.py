@@ -97,7 +97,7 @@ def check_transactional_commit(group: Group, generation: int, member_id: str, in
     Raises KafkaError: COORDINATOR_NOT_AVAILABLE, FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION.
     """
     if group.is_dead:
-        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"group {group.id} is gone")
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"group {group.id} was removed")
     if group.is_fenced(instance_id, member_id):
         raise KafkaError(ErrorCode.FENCED_INSTANCE_ID, f"{instance_id} is another member of group {group.id} by now")
     if member_id and member_id not in group.members:

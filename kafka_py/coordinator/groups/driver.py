@@ -1,7 +1,7 @@
 """Carries out the outcomes of decisions about groups: timers, responses, records; their results come back as events.
 
 The rule of every coordinator: decide, append, and once the record is acknowledged apply its change and respond.
-The decisions are machine.py's. Runs on the broker's loop.
+The decisions are machine.py's; only this file changes a group in use. Runs on the broker's loop.
 Source: docs/reference/groups.md, sections 2 to 6.
 """
 
@@ -37,6 +37,9 @@ from kafka_py.coordinator.groups.requests import Ticket
 
 log = logging.getLogger(__name__)
 
+TRY_AGAIN_MS = 1_000
+"""The pause before a timer whose decision raised an unforeseen exception fires again."""
+
 _LEVELS = {Level.INFO: logging.INFO, Level.WARNING: logging.WARNING, Level.ERROR: logging.ERROR}
 
 
@@ -63,18 +66,16 @@ class Driver:
                 raise
 
     def handle(self, group: Group, event: Event, asked: Ticket | None = None) -> None:
-        """Passes the event to the group's decisions and carries out the outcome. asked: a request's ticket, if any.
+        """Passes the event to the group's decisions, applies their outcome to the group, and carries it out.
 
-        Steps decided before a decision raised are carried out too, because the group has already changed.
+        asked: a request's ticket, if any. A decision that raises has changed nothing.
         """
         context = self._context
         clock = context.clock
         moment = Moment(clock.wall_ms(), clock.monotonic_ms(), context.limits())
-        outcome = Outcome()
-        try:
-            handle(group, event, moment, outcome)
-        finally:
-            self._perform(group, outcome, asked)
+        outcome = handle(group, event, moment)
+        group.adopt(outcome.group)
+        self._perform(group, outcome, asked)
 
     def _perform(self, group: Group, outcome: Outcome, asked: Ticket | None) -> None:
         """Carries out all steps, even if a response fails; an exception of the response to `asked` is raised last."""
@@ -111,7 +112,11 @@ class Driver:
         return failure
 
     def _time_over(self, group: Group, timer: TimerName) -> None:
-        self.handle(group, TimeOver(timer))
+        try:
+            self.handle(group, TimeOver(timer))
+        except Exception:
+            self.timers.change(group, TimerChange(timer, TRY_AGAIN_MS))  # the group still waits for it
+            raise
 
     # ---- records
 

@@ -2,6 +2,7 @@
 
 Keeps its own parts consistent (the mapping of static members, the counts of supported protocols) and changes state by
 the table of states.py. Decides nothing (machine.py and its neighbours do); has no clock, store, timers or callbacks.
+A decision changes a copy, which the driver applies to the group.
 Source: docs/reference/groups.md, section 2.
 """
 
@@ -27,6 +28,7 @@ class RoundKind(Enum):
     FIRST = "first"  # for its full delay, because more members may join
     OPEN = "open"  # all members
     NEXT_ATTEMPT = "next attempt"  # any member, after a failed write
+    EMPTYING = "emptying"  # the record of a generation without members to be written; has no timer
 
 
 class Round(NamedTuple):
@@ -40,31 +42,33 @@ class Round(NamedTuple):
 class Group:
     """A group. Only the coordinator's own loop touches it.
 
+    Decisions about members change a copy of it, which `adopt` applies. Only two things change in place: a member's
+    session, which every request of it extends, and the state of a group without members that is removed.
+
     generation: 0 until the first join phase is complete; each one increments it.
     protocol_type: the kind of group ("consumer", "connect"); None before the first join. protocol: the strategy chosen
         for this generation. leader: member id.
     members: by member id, in the order in which they joined. static_members: instance id -> member id (KIP-345).
     pending_members: ids issued with MEMBER_ID_REQUIRED that have not rejoined yet (KIP-394), in order.
     joins, syncs: the parked requests by member id; their keys are members.
-    round: the join phase in progress; also None in PreparingRebalance while is_being_emptied.
+    round: what the join phase in progress waits for; None outside of PreparingRebalance.
     pending_syncs: members of this generation whose SyncGroup has not arrived.
     new_member_added: a member joined during the group's initial rebalance delay.
-    is_being_emptied: the record of a generation without members is being written.
     current_state_timestamp: wall clock ms when the group entered its state; None if an old record lacks it.
     offsets: the committed offsets of the group.
+    supporters: how many members support each strategy. own: of a copy, the members that it does not share.
     """
 
     __slots__ = (
-        "_supporters",
         "current_state_timestamp",
         "generation",
         "id",
-        "is_being_emptied",
         "joins",
         "leader",
         "members",
         "new_member_added",
         "offsets",
+        "own",
         "pending_members",
         "pending_syncs",
         "protocol",
@@ -72,6 +76,7 @@ class Group:
         "round",
         "state",
         "static_members",
+        "supporters",
         "syncs",
     )
 
@@ -91,10 +96,10 @@ class Group:
         self.round: Round | None = None
         self.pending_syncs: set[str] = set()
         self.new_member_added = False
-        self.is_being_emptied = False
         self.current_state_timestamp: int | None = now_ms
         self.offsets = offsets
-        self._supporters: Counter[str] = Counter()  # protocol name -> members that support it
+        self.supporters: dict[str, int] = {}
+        self.own: set[str] = set()
 
     def restore(
         self,
@@ -119,6 +124,44 @@ class Group:
         self.leader = leader
         self.state = STABLE if self.members else EMPTY
 
+    # ---- copies
+
+    def copy(self) -> Group:
+        """A copy for a decision to change; it shares the members until `changing` asks for one."""
+        other = Group.__new__(Group)
+        other.id = self.id
+        other.state = self.state
+        other.generation = self.generation
+        other.protocol_type = self.protocol_type
+        other.protocol = self.protocol
+        other.leader = self.leader
+        other.members = self.members.copy()
+        other.static_members = self.static_members.copy()
+        other.pending_members = self.pending_members.copy()
+        other.joins = self.joins.copy()
+        other.syncs = self.syncs.copy()
+        other.round = self.round
+        other.pending_syncs = self.pending_syncs.copy()
+        other.new_member_added = self.new_member_added
+        other.current_state_timestamp = self.current_state_timestamp
+        other.offsets = self.offsets
+        other.supporters = self.supporters.copy()
+        other.own = set()
+        return other
+
+    def adopt(self, after: Group) -> None:
+        """Applies a decision: becomes equal to the copy that it changed, which must not be changed afterwards."""
+        for name in Group.__slots__:
+            setattr(self, name, getattr(after, name))
+
+    def changing(self, member_id: str) -> Member:
+        """A member that is about to be changed: this copy's own, so that the group's is not. Raises KeyError."""
+        member = self.members[member_id]
+        if member_id not in self.own:
+            member = self.members[member_id] = member.copy()
+            self.own.add(member_id)
+        return member
+
     # ---- state
 
     def become(self, state: GroupState, now_ms: int) -> None:
@@ -138,6 +181,11 @@ class Group:
         return self.state is DEAD
 
     @property
+    def is_being_emptied(self) -> bool:
+        """Whether the record of a generation without members is being written."""
+        return self.round is not None and self.round.kind is RoundKind.EMPTYING
+
+    @property
     def is_empty(self) -> bool:
         """Whether its state is Empty; a group without members may also be in a rebalance."""
         return self.state is EMPTY
@@ -154,7 +202,8 @@ class Group:
         if self.leader is None:
             self.leader = member.member_id
         self.members[member.member_id] = member
-        self._supporters.update(member.protocol_names)
+        self.own.add(member.member_id)
+        self._count_protocols(member, 1)
 
     def remove(self, member_id: str) -> Member:
         """Removes a member and its instance id; if it led, the longest-standing other member leads. Raises KeyError.
@@ -162,7 +211,8 @@ class Group:
         Its parked requests must have been answered before.
         """
         member = self.members.pop(member_id)
-        self._forget_protocols(member)
+        self.own.discard(member_id)
+        self._count_protocols(member, -1)
         if member.group_instance_id is not None:
             self.static_members.pop(member.group_instance_id, None)
         if self.leader == member_id:
@@ -171,12 +221,14 @@ class Group:
         self.pending_syncs.discard(member_id)
         return member
 
-    def rename(self, member: Member, new_id: str) -> None:
+    def rename(self, old_id: str, new_id: str) -> Member:
         """Gives a static member a new id; it keeps its place in the order and its leadership (KIP-345).
 
-        Its parked requests must have been answered before.
+        Its parked requests must have been answered before. Returns the member, to be changed. Raises KeyError.
         """
-        old_id = member.member_id
+        member = self.changing(old_id)
+        self.own.remove(old_id)
+        self.own.add(new_id)
         self.members = {new_id if key == old_id else key: value for key, value in self.members.items()}
         member.member_id = new_id
         assert member.group_instance_id is not None
@@ -186,18 +238,22 @@ class Group:
         if old_id in self.pending_syncs:
             self.pending_syncs.remove(old_id)
             self.pending_syncs.add(new_id)
+        return member
 
-    def set_protocols(self, member: Member, protocols: Protocols) -> None:
+    def set_protocols(self, member_id: str, protocols: Protocols) -> None:
         """Replaces the member's strategies and their metadata."""
-        self._forget_protocols(member)
+        member = self.changing(member_id)
+        self._count_protocols(member, -1)
         member.protocols = protocols
-        self._supporters.update(member.protocol_names)
+        self._count_protocols(member, 1)
 
-    def _forget_protocols(self, member: Member) -> None:
+    def _count_protocols(self, member: Member, change: int) -> None:
         for name in member.protocol_names:
-            self._supporters[name] -= 1
-            if not self._supporters[name]:
-                del self._supporters[name]
+            count = self.supporters.get(name, 0) + change
+            if count:
+                self.supporters[name] = count
+            else:
+                del self.supporters[name]
 
     def is_fenced(self, instance_id: str | None, member_id: str) -> bool:
         """Whether the instance id now belongs to another member."""
@@ -210,7 +266,7 @@ class Group:
         ILLEGAL_GENERATION, in this order.
         """
         if self.is_dead:
-            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"group {self.id} is gone")
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"group {self.id} was removed")
         if self.is_fenced(instance_id, member_id):
             raise KafkaError(ErrorCode.FENCED_INSTANCE_ID, f"{instance_id} is another member of group {self.id} by now")
         member = self.members.get(member_id)
@@ -233,7 +289,7 @@ class Group:
     def common_protocols(self) -> set[str]:
         """The strategies that every member supports."""
         count = len(self.members)
-        return {name for name, supporters in self._supporters.items() if supporters == count}
+        return {name for name, supporters in self.supporters.items() if supporters == count}
 
     def supports(self, protocol_type: str, names: Iterable[str]) -> bool:
         """Whether a member with these strategies can join."""

@@ -154,16 +154,17 @@ def _rejoin(group: Group, member: Member, event: Join, moment: Moment, out: Outc
         leader = group.leader or ""
         out.reply(event.ticket, JoinResult(member_id, group.generation, group.protocol_type, group.protocol, leader))
     else:
-        _update(group, member, event, moment, out)
+        _update(group, member_id, event, moment, out)
 
 
-def _update(group: Group, member: Member, event: Join, moment: Moment, out: Outcome) -> None:
+def _update(group: Group, member_id: str, event: Join, moment: Moment, out: Outcome) -> None:
     request = event.request
-    group.set_protocols(member, request.protocols)
+    group.set_protocols(member_id, request.protocols)
+    member = group.changing(member_id)
     member.rebalance_timeout_ms = request.rebalance_timeout_ms
     member.session_timeout_ms = request.session_timeout_ms
-    park_join(group, member.member_id, event.ticket, out)
-    maybe_prepare(group, f"member {member.member_id} joins in {group.state.value}", moment, out)
+    park_join(group, member_id, event.ticket, out)
+    maybe_prepare(group, f"member {member_id} joins in {group.state.value}", moment, out)
 
 
 def _check_open(group: Group, request: JoinRequest) -> None:

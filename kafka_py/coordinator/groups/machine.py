@@ -1,7 +1,8 @@
 """The group as a state machine: an event is the input, an Outcome the output.
 
-`handle` changes the group, a value in memory, and returns an Outcome; driver.py supplies the events and carries out the
-outcomes. Everything that it calls is pure: no store, no clock, no callbacks, no logging.
+`handle` leaves the group as it is and returns an Outcome: the group as it is to be from now on, and what has to happen.
+driver.py supplies the events, and applies and carries out the outcomes. Everything that `handle` calls is pure: no
+store, no clock, no callbacks, no logging; it changes only the copy that becomes the outcome.
 Source: docs/reference/groups.md, sections 2 to 6 and 10.
 """
 
@@ -56,12 +57,14 @@ class Unloaded(NamedTuple):
 Event = Join | Sync | Leave | TimeOver | Written | Loaded | Unloaded
 
 
-def handle(group: Group, event: Event, moment: Moment, into: Outcome | None = None) -> Outcome:
-    """Decides what follows from one event. The group has already changed when this returns.
+def handle(group: Group, event: Event, moment: Moment) -> Outcome:
+    """Decides what follows from one event. The caller applies it: `group.adopt(outcome.group)`."""
+    out = Outcome(group.copy())
+    _decide(out.group, event, moment, out)
+    return out
 
-    into: collects the outcome, for callers that need it even if the decision raises; None creates a new one.
-    """
-    out = Outcome() if into is None else into
+
+def _decide(group: Group, event: Event, moment: Moment, out: Outcome) -> None:
     match event:
         case Join():
             join(group, event, moment, out)
@@ -77,7 +80,6 @@ def handle(group: Group, event: Event, moment: Moment, into: Outcome | None = No
             _loaded(group, moment, out)
         case Unloaded():
             _unloaded(group, moment, out)
-    return out
 
 
 def _time_over(group: Group, timer: TimerName, moment: Moment, out: Outcome) -> None:
@@ -111,8 +113,8 @@ def _loaded(group: Group, moment: Moment, out: Outcome) -> None:
     """Restarts the session time-outs of the loaded members."""
     if len(group.members) > moment.limits.group_max_size:
         prepare(group, "freshly loaded group is over capacity", moment, out)
-    for member in group.members.values():
-        sessions.touch(member, moment.now_ms, out)
+    for member_id in group.members:
+        sessions.touch(group, member_id, moment.now_ms, out)
 
 
 def _unloaded(group: Group, moment: Moment, out: Outcome) -> None:

@@ -38,6 +38,21 @@ class Member:
     deadline_ms: float = 0.0
     looks_at_ms: float | None = None
 
+    def copy(self) -> Member:
+        return Member(
+            self.member_id,
+            self.group_instance_id,
+            self.client_id,
+            self.client_host,
+            self.rebalance_timeout_ms,
+            self.session_timeout_ms,
+            self.protocols,
+            self.assignment,
+            self.is_new,
+            self.deadline_ms,
+            self.looks_at_ms,
+        )
+
     @property
     def is_static(self) -> bool:
         return self.group_instance_id is not None

@@ -1,6 +1,6 @@
 """The offsets of a group: committed ones, and those that are being appended.
 
-A plain value beside the group's membership (group.py): knows no log, no clock and no group.
+A plain value next to the group's membership (group.py): knows no log, no clock and no group.
 Source: docs/reference/groups.md, sections 7 and 9.
 """
 

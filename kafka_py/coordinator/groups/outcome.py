@@ -1,7 +1,8 @@
-"""What follows from an event in a group, as values: records to append, responses to send, timers to arm or to cancel.
+"""What follows from an event in a group, as values: the group afterwards, records to append, responses to send, timers
+to arm or to cancel.
 
-A decision changes the Group, which is a value in memory, and returns here what has to happen outside of it; driver.py
-carries that out. A record's change is applied when it is acknowledged: the driver hands `change` back as an event.
+driver.py applies and carries out an outcome. A record's change is applied when it is acknowledged: the driver hands
+`change` back as an event.
 Pure. Source: docs/reference/groups.md, sections 2 to 6.
 """
 
@@ -111,12 +112,14 @@ class Note(NamedTuple):
 class Outcome:
     """All that follows from one event; each list is in the order in which it has to be carried out.
 
-    The driver changes the timers first, then answers, then appends.
+    group: as it is to be from now on; not changed after the decision. The driver applies it, then changes the timers,
+    answers, and appends.
     """
 
-    __slots__ = ("notes", "records", "replies", "timers")
+    __slots__ = ("group", "notes", "records", "replies", "timers")
 
-    def __init__(self) -> None:
+    def __init__(self, group: Group) -> None:
+        self.group = group
         self.records: list[Record] = []
         self.replies: list[Reply] = []
         self.timers: list[TimerChange] = []

@@ -29,6 +29,10 @@ WRITE_AGAIN_MS = 1_000
 
 _OPEN = Round(RoundKind.OPEN)
 _NEXT_ATTEMPT = Round(RoundKind.NEXT_ATTEMPT)
+_EMPTYING = Round(RoundKind.EMPTYING)
+
+_WAITS = (RoundKind.FIRST, RoundKind.EMPTYING)
+"""The join phases that do not end although every member has joined."""
 
 # ---- the join phase begins
 
@@ -72,15 +76,15 @@ def _await_joins(group: Group, joining: Round, timeout_ms: float, moment: Moment
 
 
 def _can_end(group: Group, joining: Round) -> bool:
-    if joining.kind is RoundKind.FIRST or (joining.kind is RoundKind.NEXT_ATTEMPT and not group.members):
+    if joining.kind in _WAITS or (joining.kind is RoundKind.NEXT_ATTEMPT and not group.members):
         return False
     return group.has_all_joined
 
 
 def withdraw_assignment(group: Group, error: ErrorCode, moment: Moment, out: Outcome) -> None:
     """Clears all assignments of this generation, and answers the parked SyncGroup requests with `error`."""
-    for member in group.members.values():
-        member.assignment = b""
+    for member_id in group.members:
+        group.changing(member_id).assignment = b""
     answer_syncs(group, moment, out, error)
 
 
@@ -90,7 +94,7 @@ def answer_syncs(group: Group, moment: Moment, out: Outcome, error: ErrorCode = 
     for member_id in list(group.syncs):
         member = group.members[member_id]
         result = failed or SyncResult(group.protocol_type, group.protocol, member.assignment)
-        sessions.touch(member, moment.now_ms, out)
+        sessions.touch(group, member_id, moment.now_ms, out)
         answer_sync(group, member_id, result, out)
 
 
@@ -100,7 +104,7 @@ def answer_syncs(group: Group, moment: Moment, out: Outcome, error: ErrorCode = 
 def round_over(group: Group, moment: Moment, out: Outcome) -> None:
     """The join phase has timed out. A first one is extended while members keep joining and the limit allows it."""
     ended = group.round
-    if ended is None:
+    if ended is None or ended.kind is RoundKind.EMPTYING:
         return
     group.round = None
     if ended.kind is RoundKind.FIRST and group.new_member_added and ended.remaining_ms:
@@ -159,10 +163,10 @@ def _begin_generation(group: Group, moment: Moment, out: Outcome) -> None:
     group.pending_syncs = set(group.members)
     out.note(f"Group {group.id} has {len(group.members)} members in generation {group.generation}")
     assert group.leader is not None
-    for member in group.members.values():
-        member.is_new = False
-        sessions.touch(member, moment.now_ms, out)
-        answer_join(group, member.member_id, joined(group, member.member_id), out)
+    for member_id in group.members:
+        group.changing(member_id).is_new = False
+        sessions.touch(group, member_id, moment.now_ms, out)
+        answer_join(group, member_id, joined(group, member_id), out)
     out.arm(SYNCS, group.rebalance_timeout_ms)
 
 
@@ -184,7 +188,7 @@ def _begin_empty_generation(group: Group, moment: Moment, out: Outcome) -> None:
     members that left are in the group again until they expire.
     """
     following = group.next_without_members(moment.wall_ms)
-    group.is_being_emptied = True
+    group.round = _EMPTYING
     out.records.append(Record(following, {}, Emptied(following.generation)))
 
 
@@ -192,9 +196,9 @@ def emptied(group: Group, change: Emptied, error: ErrorCode, moment: Moment, out
     """The record of a generation without members is written, or failed: then the group keeps its state, and the next
     generation begins when members have joined, or after a pause.
     """
-    group.is_being_emptied = False
-    if group.state is not PREPARING_REBALANCE:
+    if not group.is_being_emptied:
         return  # the group was unloaded
+    group.round = None
     if error is ErrorCode.NONE:
         group.generation = change.generation
         group.protocol = None
@@ -251,7 +255,7 @@ def remove_pending(group: Group, member_id: str, moment: Moment, out: Outcome) -
 
 def _forget(group: Group, member: Member, out: Outcome) -> None:
     """Removes a member; its parked requests are answered, so that a client that is still alive joins again."""
-    sessions.end(member, out)
+    sessions.end(group, member.member_id, out)
     answer_join(group, member.member_id, refused_join("", ErrorCode.UNKNOWN_MEMBER_ID), out)
     answer_sync(group, member.member_id, refused_sync(ErrorCode.UNKNOWN_MEMBER_ID), out)
     group.remove(member.member_id)
@@ -262,7 +266,7 @@ def forget_rounds(group: Group, out: Outcome) -> None:
     group.round = None
     out.cancel(ROUND)
     out.cancel(SYNCS)
-    for member in group.members.values():
-        sessions.end(member, out)
+    for member_id in group.members:
+        sessions.end(group, member_id, out)
     for member_id in list(group.pending_members):
         sessions.forget_pending(group, member_id, out)

@@ -48,30 +48,31 @@ def extend(member: Member, timeout_ms: float, now_ms: float) -> TimerChange | No
     return TimerChange(TimerName(TimerKind.SESSION, member.member_id), timeout_ms)
 
 
-def touch(member: Member, now_ms: float, out: Outcome) -> None:
+def touch(group: Group, member_id: str, now_ms: float, out: Outcome) -> None:
     """Extends the session by its whole time-out from now on."""
+    member = group.changing(member_id)
     keep(member, member.session_timeout_ms, now_ms, out)
 
 
 def keep(member: Member, timeout_ms: float, now_ms: float, out: Outcome) -> None:
-    """As `extend`, but collects the change of the timer in an outcome."""
+    """As `extend`, of a member that is being changed; collects the change of the timer in an outcome."""
     change = extend(member, timeout_ms, now_ms)
     if change is not None:
         out.timers.append(change)
 
 
-def end(member: Member, out: Outcome) -> None:
-    """Cancels the timer of a member that was removed or has a new id."""
-    if member.looks_at_ms is not None:
-        member.looks_at_ms = None
-        out.cancel(TimerName(TimerKind.SESSION, member.member_id))
+def end(group: Group, member_id: str, out: Outcome) -> None:
+    """Cancels the timer of a member that is removed or gets a new id."""
+    if group.members[member_id].looks_at_ms is not None:
+        group.changing(member_id).looks_at_ms = None
+        out.cancel(TimerName(TimerKind.SESSION, member_id))
 
 
 def look(group: Group, member_id: str, now_ms: float, out: Outcome) -> Member | None:
     """The timer of a member fired: returns the member if its session has expired."""
-    member = group.members.get(member_id)
-    if member is None or group.is_dead:
+    if member_id not in group.members or group.is_dead:
         return None
+    member = group.changing(member_id)
     member.looks_at_ms = None
     if group.is_waiting(member_id) and not member.is_new:
         return None  # a pending request keeps the session alive; its response restarts the timer

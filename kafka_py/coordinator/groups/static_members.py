@@ -37,17 +37,16 @@ def replace_static_member(
     assert instance_id is not None
     old_id = group.static_members[instance_id]
     old_leader = group.leader
-    member = group.members[old_id]
-    old_protocols = member.protocols
+    old_protocols = group.members[old_id].protocols
     out.note(f"Static member {instance_id} of group {group.id} rejoins as {new_id} in place of {old_id}")
     answer_join(group, old_id, refused_join(old_id, ErrorCode.FENCED_INSTANCE_ID), out)
     answer_sync(group, old_id, refused_sync(ErrorCode.FENCED_INSTANCE_ID), out)
-    sessions.end(member, out)
-    group.rename(member, new_id)
-    group.set_protocols(member, request.protocols)
+    sessions.end(group, old_id, out)
+    member = group.rename(old_id, new_id)
+    group.set_protocols(new_id, request.protocols)
     member.session_timeout_ms = request.session_timeout_ms
     member.rebalance_timeout_ms = request.rebalance_timeout_ms
-    sessions.touch(member, moment.now_ms, out)
+    sessions.touch(group, new_id, moment.now_ms, out)
     park_join(group, new_id, ticket, out)
     if group.state is STABLE and group.select_protocol() == group.protocol:
         assignments = {each.member_id: each.assignment for each in group.members.values()}
@@ -60,9 +59,8 @@ def replace_static_member(
 
 def replaced(group: Group, change: Replaced, error: ErrorCode, moment: Moment, out: Outcome) -> None:
     """The new id is written and the member continues, or the write failed and the member keeps its previous id."""
-    new_id = change.member_id
-    member = group.members.get(new_id)
-    if group.state is not STABLE or group.generation != change.generation or member is None:
+    new_id = member_id = change.member_id
+    if group.state is not STABLE or group.generation != change.generation or new_id not in group.members:
         return  # a rebalance that began meanwhile answers it, or its removal already has
     leader = change.former_leader or NO_MEMBER_ID
     if error is not ErrorCode.NONE:
@@ -71,11 +69,12 @@ def replaced(group: Group, change: Replaced, error: ErrorCode, moment: Moment, o
         )
         failed = JoinResult(NO_MEMBER_ID, change.generation, leader=leader, error=error)
         answer_join(group, new_id, failed, out)
-        sessions.end(member, out)
-        group.rename(member, change.former_id)
-        group.set_protocols(member, change.former_protocols)
+        sessions.end(group, new_id, out)
+        member_id = change.former_id
+        group.rename(new_id, member_id)
+        group.set_protocols(member_id, change.former_protocols)
     else:
         # With the former leader's id in the response a returning leader computes no assignment, which would be lost.
         result = JoinResult(new_id, change.generation, group.protocol_type, group.protocol, leader)
         answer_join(group, new_id, result, out)
-    sessions.touch(member, moment.now_ms, out)
+    sessions.touch(group, member_id, moment.now_ms, out)

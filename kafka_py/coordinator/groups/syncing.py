@@ -39,7 +39,7 @@ def sync(group: Group, event: Sync, moment: Moment, out: Outcome) -> None:
     member_id = member.member_id
     if group.state is STABLE:
         synced(group, member_id, out)
-        sessions.touch(member, moment.now_ms, out)
+        sessions.touch(group, member_id, moment.now_ms, out)
         out.reply(ticket, SyncResult(group.protocol_type, group.protocol, member.assignment))
         return
     park_sync(group, member_id, ticket, out)
@@ -77,7 +77,7 @@ def assigned(group: Group, change: Assigned, error: ErrorCode, moment: Moment, o
         withdraw_assignment(group, error, moment, out)
         maybe_prepare(group, f"the assignment was not written: {error.name}", moment, out)
         return
-    for member in group.members.values():
-        member.assignment = change.assignments.get(member.member_id, b"")
+    for member_id in group.members:
+        group.changing(member_id).assignment = change.assignments.get(member_id, b"")
     group.become(STABLE, moment.wall_ms)
     answer_syncs(group, moment, out)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.coordinator.groups import sessions
@@ -199,7 +200,11 @@ class GroupScript:
     # ---- what comes of it
 
     def _handle(self, event: Event) -> Iterator[str]:
-        return self._show(handle(self.group, event, Moment(self.now_ms, self.now_ms, self.limits)))
+        before = _all_of(self.group)
+        outcome = handle(self.group, event, Moment(self.now_ms, self.now_ms, self.limits))
+        assert _all_of(self.group) == before, f"the decision about {event} changed the group itself"
+        self.group.adopt(outcome.group)
+        return self._show(outcome)
 
     def _show(self, outcome: Outcome) -> Iterator[str]:
         for level, text in outcome.notes:
@@ -227,6 +232,11 @@ class GroupScript:
         who = " ".join(f"{each} (leader)" if each == group.leader else each for each in group.members) or "no members"
         protocol = f", {group.protocol}" if group.protocol else ""
         return f"group {group.state.value}, generation {group.generation}{protocol}: {who}"
+
+
+def _all_of(group: Group) -> dict[str, object]:
+    """A copy of all that membership may change in a group: all but the offsets."""
+    return {name: deepcopy(getattr(group, name)) for name in Group.__slots__ if name != "offsets"}
 
 
 def _silently(lines: Iterable[str]) -> None:

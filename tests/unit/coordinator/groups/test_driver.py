@@ -9,13 +9,13 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.base.purgatory import Purgatory
 from kafka_py.base.timers import Timers
 from kafka_py.coordinator.groups import joining
-from kafka_py.coordinator.groups.driver import GroupTimers
+from kafka_py.coordinator.groups.driver import TRY_AGAIN_MS, GroupTimers
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.offsets import GroupOffsets
 from kafka_py.coordinator.groups.outcome import ROUND, TimerChange, TimerKind, TimerName
 from kafka_py.coordinator.groups.requests import JoinRequest, JoinResult, SyncRequest
 from kafka_py.testing.clock import ManualClock
-from kafka_py.testing.fakes.groups import GROUP, RANGE, GroupWorld
+from kafka_py.testing.fakes.groups import GROUP, RANGE, SESSION_MS, GroupWorld
 
 
 class Call:
@@ -112,8 +112,8 @@ def test_who_asks_gets_what_the_own_answer_raises() -> None:
         world.membership.sync(SyncRequest(GROUP, 1, "stranger"), gone)
 
 
-def test_what_was_decided_before_a_decision_raised_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sync that waits is answered before the group moves on to the next round, which fails."""
+def test_a_decision_that_raises_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of what it had decided before is carried out: the sync that waits is not answered."""
     world = GroupWorld()
     a, b = world.joined("a", "b")
     waiting = world.sync(b)
@@ -121,16 +121,32 @@ def test_what_was_decided_before_a_decision_raised_is_done(monkeypatch: pytest.M
         patched.setattr(Group, "become", fail)
         with pytest.raises(ZeroDivisionError):
             world.leave(a)
+    assert waiting.is_parked
+    assert list(world.group.members) == [a, b]
+    assert world.leave(a) == [ErrorCode.NONE]
     assert waiting.value.error is ErrorCode.REBALANCE_IN_PROGRESS
 
 
-def test_who_was_answered_before_a_decision_raised_gets_no_exception_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_whose_decision_raises_gets_the_exception_and_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     world = GroupWorld()
+    answers: list[JoinResult] = []
     monkeypatch.setattr(joining, "progress", fail)
-    assert world.join("a", needs_known_id=True).value.error is ErrorCode.MEMBER_ID_REQUIRED
-    assert world.store.supervisor.failures.total() == 1
     with pytest.raises(ZeroDivisionError):
-        world.join("a")
+        world.membership.join(request(), answers.append)
+    assert not answers
+    assert not world.group.members
+
+
+def test_a_timer_whose_decision_raises_fires_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = GroupWorld()
+    (member,) = world.stable("a")
+    with monkeypatch.context() as patched:
+        patched.setattr(Group, "become", fail)
+        world.pass_ms(SESSION_MS + TRY_AGAIN_MS)
+    assert list(world.group.members) == [member]
+    world.pass_ms(TRY_AGAIN_MS)
+    assert not world.group.members
+    assert world.state == "Empty"
 
 
 def fail(*_arguments: object) -> None:

@@ -51,7 +51,7 @@ def test_a_static_member_takes_its_instance_id_along() -> None:
 def test_a_renamed_member_keeps_place_and_leadership() -> None:
     group = group_of([member("a", instance="i"), member("b")])
     group.pending_syncs = {"a", "b"}
-    group.rename(group.members["a"], "a2")
+    group.rename("a", "a2")
     assert list(group.members) == ["a2", "b"]
     assert group.members["a2"].member_id == group.leader == "a2"
     assert group.static_members == {"i": "a2"}
@@ -86,9 +86,9 @@ def test_of_equal_votes_the_first_counts() -> None:
 
 def test_changed_strategies_count_anew() -> None:
     group = group_of([member("a", "one"), member("b", "one")])
-    group.set_protocols(group.members["a"], (("two", b""), ("one", b""), ("one", b"again")))
+    group.set_protocols("a", (("two", b""), ("one", b""), ("one", b"again")))
     assert group.common_protocols == {"one"}
-    group.set_protocols(group.members["b"], (("two", b""),))
+    group.set_protocols("b", (("two", b""),))
     assert group.common_protocols == {"two"}
 
 
@@ -125,7 +125,7 @@ def test_the_longest_rebalance_timeout_counts() -> None:
 
 def test_a_second_request_while_one_is_parked_answers_the_first() -> None:
     group = group_of([member("a")])
-    out = Outcome()
+    out = Outcome(group)
     park_join(group, "a", 1, out)
     assert group.has_all_joined
     park_join(group, "a", 2, out)
