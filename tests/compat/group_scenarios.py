@@ -381,7 +381,7 @@ def _coordinator_of(reader: Reader) -> int:
     """The node id of the group's coordinator, as the member knows it."""
 
     def known() -> int | None:
-        group = reader.consumer._core._group
+        group = reader.consumer._core._core.group
         node = group.coordinator.node if group is not None else None
         return None if node is None else FIRST_ID - node.id + 1
 

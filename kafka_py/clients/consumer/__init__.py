@@ -4,7 +4,7 @@
     consumer.py        Consumer, for blocking code
     calling_thread.py  runs callbacks in the thread that calls
     async_consumer.py  AsyncConsumer, for asyncio
-    core.py            the parts put together, poll, wakeup, close
+    core.py            the parts put together: start, deliver, wakeup, close
     subscriptions.py   which partitions are read, and their positions
     positions.py       looks up missing positions
     lookups.py         queries about any topic

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Iterator, Mapping
+from types import TracebackType
+from typing import Any, Self, TypeVar
 
 from kafka_py.base.ids import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, TopicPartition
 from kafka_py.clients.consumer.assignors.assignor import GroupMetadata
-from kafka_py.clients.consumer.committer import Callback
+from kafka_py.clients.consumer.committer import Callback, CallUser, call_here
 from kafka_py.clients.consumer.core import ConsumerCore
-from kafka_py.clients.consumer.fetching.records import OffsetAndTimestamp
+from kafka_py.clients.consumer.fetching.records import ConsumerRecord, ConsumerRecords, OffsetAndTimestamp
 from kafka_py.clients.consumer.listener import RebalanceListener
 from kafka_py.clients.consumer.lookups import Lookups
 from kafka_py.clients.consumer.subscriptions import SubscriptionType
+from kafka_py.clients.delegation import delegated
+from kafka_py.clients.environment import SYSTEM, ClientEnvironment
 from kafka_py.clients.errors import ClientTimeout, IllegalState
 from kafka_py.clients.loop import wait_until_set
 from kafka_py.clients.metadata import PartitionInfo
@@ -26,14 +29,58 @@ Offsets = Mapping[TopicPartition, OffsetAndMetadata | int]
 """Offsets to commit, of the next record to read; a plain number has neither metadata nor epoch."""
 
 
-class AsyncConsumer(ConsumerCore):
+ITERATION_POLL_S = 1.0
+"""How long one poll of an iteration over a consumer waits; the iteration itself waits forever."""
+
+
+class AsyncConsumer:
     """Reads partitions on the running loop. `async with` or `start` starts it.
 
     Only one task at a time may poll.
     call_user: calls the application's code (rebalance listeners, commit callbacks); directly on the loop by default.
     """
 
-    # What to read
+    def __init__(
+        self,
+        configs: Mapping[str, Any],
+        *,
+        environment: ClientEnvironment = SYSTEM,
+        call_user: CallUser = call_here,
+    ) -> None:
+        """Raises ConfigError."""
+        self._core = core = ConsumerCore(configs, environment=environment, call_user=call_user)
+        self.options = core.options
+        self.client_id = core.client_id
+        self.interceptors = core.interceptors
+        self.deliver = core.deliver
+        self._subscriptions = core.subscriptions
+
+    async def start(self) -> None:
+        """Starts connecting to the cluster; otherwise the first other call does."""
+        self._core.started()
+
+    # ---- reading
+
+    async def poll(self, timeout: float = 0.0) -> ConsumerRecords:
+        """Fetched records, at most max.poll.records; waits up to `timeout` seconds if there are none.
+
+        Also joins the group, rebalances (listeners are called during poll) and commits automatically.
+        Raises KafkaError where reading needs a decision of the application, WakeupError after `wakeup`, IllegalState
+        without subscription and assignment, ConcurrentModification when another task polls.
+        """
+        delivery = await self._core.deliver(timeout)
+        return delivery.hand_out(self.interceptors)  # no await after this: the positions have moved
+
+    def __aiter__(self) -> AsyncIterator[ConsumerRecord]:
+        """Iterates over all records, waiting for new ones without limit.
+
+        The position moves past a record when the iterator returns it.
+        """
+        return _AsyncRecordIterator(self)
+
+    wakeup = delegated(ConsumerCore.wakeup)
+
+    # ---- what to read
 
     async def subscribe(
         self,
@@ -47,7 +94,7 @@ class AsyncConsumer(ConsumerCore):
         Replaces an earlier subscription; without topics and pattern the same as `unsubscribe`. `poll` joins the group.
         Raises KafkaError(INVALID_GROUP_ID) without group.id, IllegalState after `assign`.
         """
-        group = self._membership()
+        group = self._core.membership()
         if isinstance(topics, str):
             raise ValueError(f"topics are a collection of names, not {topics!r}")
         if pattern is not None and topics:
@@ -72,7 +119,7 @@ class AsyncConsumer(ConsumerCore):
 
         Raises IllegalState on a consumer that subscribes.
         """
-        self._ensure_started()
+        running = self._core.started()
         partitions = [TopicPartition(*partition) for partition in partitions]
         for partition in partitions:
             if not partition.topic or partition.partition < 0:
@@ -81,18 +128,18 @@ class AsyncConsumer(ConsumerCore):
             await self.unsubscribe()
             return
         before = self._subscriptions.topics()
-        if self._group is not None and self._subscriptions.type is SubscriptionType.USER_ASSIGNED:
-            self._group.committer.commit_if_due()
+        if running.group is not None and self._subscriptions.type is SubscriptionType.USER_ASSIGNED:
+            running.group.committer.commit_if_due()
         self._subscriptions.assign(partitions)
         if self._subscriptions.topics() - before:
-            self._cluster.request_refresh(at_once=True)
-        self._fetcher.step()
+            running.cluster.request_refresh(at_once=True)
+        running.fetcher.step()
 
     async def unsubscribe(self) -> None:
         """Drops the subscription or assignment and leaves the group."""
         try:
-            if self._group is not None:
-                await self._group.unsubscribe()
+            if self._core.group is not None:
+                await self._core.group.unsubscribe()
         finally:
             self._subscriptions.unsubscribe()
 
@@ -109,14 +156,14 @@ class AsyncConsumer(ConsumerCore):
         """`poll` returns records of these partitions again."""
         for partition in partitions:
             self._subscriptions.of(partition).resume()
-        self._fetcher.step()
-        self._news.set()
+        self._core.started().fetcher.step()
+        self._core.news.set()
 
     def paused(self) -> set[TopicPartition]:
         """The paused partitions."""
         return self._subscriptions.paused()
 
-    # Commits
+    # ---- commits
 
     def _offsets(self, offsets: Offsets | None) -> dict[TopicPartition, OffsetAndMetadata]:
         if offsets is None:
@@ -136,35 +183,35 @@ class AsyncConsumer(ConsumerCore):
         Retried until it succeeds, for up to `timeout` seconds (None: default.api.timeout.ms). Raises CommitFailed when
         partitions were reassigned to other members meanwhile, RebalanceInProgress, ClientTimeout, KafkaError.
         """
-        group = self._membership()
+        group = self._core.membership()
         committing = group.committer.commit(self._offsets(offsets), self._timeout_ms(timeout))
-        await self._until_woken(committing)
+        await self._core.until_woken(committing)
 
     def commit_async(self, offsets: Offsets | None = None, callback: Callback | None = None) -> None:
         """As `commit`, but neither waits nor retries.
 
         callback: called with the offsets and the KafkaError or None, during a later poll, commit or close.
         """
-        self._membership().committer.commit_async(self._offsets(offsets), callback)
+        self._core.membership().committer.commit_async(self._offsets(offsets), callback)
 
     async def committed(
         self, partitions: Collection[TopicPartition], timeout: float | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """The group's committed offsets of these partitions, by whichever member; None where there is none."""
-        offsets = self._membership().offsets
-        return await self._until_woken(offsets.fetch(list(partitions), self._timeout_ms(timeout)))
+        offsets = self._core.membership().offsets
+        return await self._core.until_woken(offsets.fetch(list(partitions), self._timeout_ms(timeout)))
 
     def group_metadata(self) -> GroupMetadata:
         """The present group metadata of this consumer, for a transactional producer (KIP-447)."""
-        return self._membership().rebalancing.metadata()
+        return self._core.membership().rebalancing.metadata()
 
     def enforce_rebalance(self) -> None:
         """The next poll joins the group again (KIP-568)."""
         if not self._subscriptions.by_group:
             raise IllegalState("a rebalance can only be enforced by a consumer that subscribes as part of a group")
-        self._membership().member.request_rejoin("the application enforced a rebalance")
+        self._core.membership().member.request_rejoin("the application enforced a rebalance")
 
-    # Positions
+    # ---- positions
 
     async def seek(self, partition: TopicPartition, offset: int | OffsetAndMetadata) -> None:
         """The next record returned is the first at or after `offset`.
@@ -175,7 +222,7 @@ class AsyncConsumer(ConsumerCore):
         if offset < 0:
             raise ValueError(f"cannot seek {partition} to {offset}: offsets are not negative")
         self._subscriptions.of(partition).seek(offset, epoch)
-        self._fetcher.step()
+        self._core.started().fetcher.step()
 
     async def seek_to_beginning(self, partitions: Collection[TopicPartition] = ()) -> None:
         """Moves the position of these partitions (of all assigned ones if none is named) to the log start offset."""
@@ -195,16 +242,16 @@ class AsyncConsumer(ConsumerCore):
 
         Raises IllegalState for a partition that is not assigned, ClientTimeout, NoOffsetForPartition.
         """
-        self._ensure_started()
-        deadline_ms = self._clock.monotonic_ms() + self._timeout_ms(timeout)
+        positions = self._core.started().positions
+        deadline_ms = self._core.clock.monotonic_ms() + self._timeout_ms(timeout)
         while True:
             state = self._subscriptions.of(partition)
             if state.position is not None:
                 return state.position
-            self._raise_what_waits()
-            self._news.clear()
-            self._positions.begin()
-            if not await wait_until_set(self._news, deadline_ms - self._clock.monotonic_ms()):
+            self._core.raise_if_interrupted(positions)
+            self._core.news.clear()
+            positions.begin()
+            if not await wait_until_set(self._core.news, deadline_ms - self._core.clock.monotonic_ms()):
                 raise ClientTimeout(
                     f"the position in {partition} was not found within {self._timeout_ms(timeout):.0f} ms"
                 )
@@ -216,14 +263,13 @@ class AsyncConsumer(ConsumerCore):
         """
         return self._subscriptions.of(partition).lag(committed=self.options.reads_committed)
 
-    # Look-ups
+    # ---- look-ups
 
     def _timeout_ms(self, timeout: float | None) -> float:
         return self.options.default_api_timeout_ms if timeout is None else timeout * 1000
 
     def _ask(self, question: Callable[[Lookups], Coroutine[Any, Any, T]]) -> Awaitable[T]:
-        self._ensure_started()
-        return self._until_woken(question(self._lookups))
+        return self._core.until_woken(question(self._core.started().lookups))
 
     async def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int], timeout: float | None = None
@@ -256,4 +302,42 @@ class AsyncConsumer(ConsumerCore):
 
     def metrics(self) -> MetricValues:
         """The values of this consumer's metrics, under Kafka's names."""
-        return self._metrics.values()
+        return self._core.metrics.values()
+
+    # ---- end
+
+    close = delegated(ConsumerCore.close)
+
+    async def __aenter__(self) -> Self:
+        self._core.started()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+class _AsyncRecordIterator:
+    """An iterator over all records; it can be used again after an error or a cancellation."""
+
+    __slots__ = ("_consumer", "_parts", "_records")
+
+    def __init__(self, consumer: AsyncConsumer) -> None:
+        self._consumer = consumer
+        self._parts: Iterator[Iterator[ConsumerRecord]] = iter(())
+        self._records: Iterator[ConsumerRecord] = iter(())
+
+    def __aiter__(self) -> AsyncIterator[ConsumerRecord]:
+        return self
+
+    async def __anext__(self) -> ConsumerRecord:
+        for record in self._records:
+            return record
+        while True:
+            for records in self._parts:
+                self._records = records
+                for record in records:
+                    return record
+            delivery = await self._consumer.deliver(ITERATION_POLL_S)
+            self._parts = delivery.one_by_one(self._consumer.interceptors)

@@ -53,7 +53,7 @@ class CommittedOffsets:
         self._clock = clock
         self._metrics = metrics
 
-    # Commit
+    # ---- commit
 
     async def commit(self, offsets: Offsets, timeout_ms: float, *, as_member: bool) -> None:
         """Commits the offsets, retried until it succeeds or `timeout_ms` has expired.
@@ -113,7 +113,7 @@ class CommittedOffsets:
             self._coordinator.forget(code.name)
         self._coordinator.check(code, f"committing offsets of group {member.group_id}")
 
-    # Fetch
+    # ---- fetch
 
     async def fetch(
         self, partitions: Collection[TopicPartition], timeout_ms: float

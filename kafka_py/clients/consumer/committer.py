@@ -72,7 +72,7 @@ class Committer:
         self.due_ms = NEVER
         self.restart_interval()
 
-    # Requested by the application
+    # ---- requested by the application
 
     async def commit(self, offsets: Offsets, timeout_ms: float) -> None:
         """Commits and waits for the result. Raises what CommittedOffsets.commit raises."""
@@ -130,7 +130,7 @@ class Committer:
             await asyncio.wait(self._under_way, timeout=max(0.0, timeout_ms) / 1000)
         await self.run_callbacks()
 
-    # Automatic
+    # ---- automatic
 
     @property
     def _is_automatic(self) -> bool:

@@ -19,9 +19,9 @@ from collections.abc import Coroutine, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from kafka_py.clients.consumer.async_consumer import AsyncConsumer
+from kafka_py.clients.consumer.async_consumer import ITERATION_POLL_S, AsyncConsumer
 from kafka_py.clients.consumer.calling_thread import CallingThread
-from kafka_py.clients.consumer.core import CLOSE_TIMEOUT_S, ITERATION_POLL_S
+from kafka_py.clients.consumer.core import CLOSE_TIMEOUT_S
 from kafka_py.clients.consumer.delivery import Delivery
 from kafka_py.clients.consumer.fetching.records import ConsumerRecord, ConsumerRecords
 from kafka_py.clients.delegation import blocking, delegated, on_loop

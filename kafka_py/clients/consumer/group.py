@@ -107,7 +107,7 @@ class GroupMember:
         self._heartbeats = Heartbeats(self, options, coordinator, clock, metrics)
         self._join_began_ms: float | None = None
 
-    # Used by poll
+    # ---- used by poll
 
     @property
     def is_joining(self) -> bool:
@@ -142,7 +142,7 @@ class GroupMember:
             failure, self._failure = self._failure, None
             raise failure
 
-    # Join
+    # ---- join
 
     def join(self) -> None:
         """Starts to join or rejoin."""
@@ -279,7 +279,7 @@ class GroupMember:
             _log.info("Group %s: %s in generation %s, rejoining as a new member", self.group_id, code.name, generation)
             self._lose_generation()
 
-    # Used by heartbeats
+    # ---- used by heartbeats
 
     def enter_poll(self) -> None:
         """The application is in poll: max.poll.interval.ms does not apply."""
@@ -315,7 +315,7 @@ class GroupMember:
             code = ErrorCode.FENCED_INSTANCE_ID
             self.fail(KafkaError(code, f"{self._options.group_instance_id}: {code.meaning}"))
 
-    # Leave
+    # ---- leave
 
     async def leave(self, reason: str, timeout_ms: float | None = None) -> None:
         """Sends LeaveGroup, unless the member is static, and drops member id and generation.

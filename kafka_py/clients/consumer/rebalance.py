@@ -82,7 +82,7 @@ class Rebalancing:
         self._taking: _Taking | None = None
         cluster.on_update(self._on_view)
 
-    # Subscription and metadata changes
+    # ---- subscription and metadata changes
 
     def subscribe(self, listener: RebalanceListener | None) -> None:
         """Takes changed topics or a changed pattern: requests a rejoin, and metadata of topics that are new."""
@@ -124,7 +124,7 @@ class Rebalancing:
         elif self._joining.has_other_partitions(view):
             self._member.request_rejoin("the numbers of partitions of subscribed topics have changed")
 
-    # During poll
+    # ---- during poll
 
     @property
     def needs_attention(self) -> bool:
@@ -245,7 +245,7 @@ class Rebalancing:
         group_id, generation = self._member.group_id, self._member.generation
         return GroupMetadata(group_id, generation.id, generation.member_id, self._options.group_instance_id)
 
-    # Leaving the group
+    # ---- leaving the group
 
     async def revoke_all(self) -> None:
         """Revokes all partitions before the member leaves, and notifies the listener.

@@ -171,7 +171,7 @@ class Subscriptions:
         self._assigned: dict[TopicPartition, AssignedPartition] = {}
         self._touched: dict[TopicPartition, None] = {}
 
-    # What the application asks for
+    # ---- what the application asks for
 
     def assign(self, partitions: Collection[TopicPartition]) -> None:
         """Reads exactly these partitions; those already assigned keep their position. Without any: unsubscribes.
@@ -224,7 +224,7 @@ class Subscriptions:
             return self.pattern.fullmatch(partition.topic) is not None
         return partition.topic in self.subscribed
 
-    # Assigned partitions
+    # ---- assigned partitions
 
     def set_assigned(self, partitions: Iterable[TopicPartition]) -> None:
         """Sets the assigned partitions; those already assigned keep their position."""
@@ -237,7 +237,7 @@ class Subscriptions:
                 self._moved(partition)
         self.changes += 1
 
-    # Changed partitions
+    # ---- changed partitions
 
     def touch(self, partition: TopicPartition) -> None:
         """Marks a partition whose fetch may have changed: whether, from which offset or from which broker."""

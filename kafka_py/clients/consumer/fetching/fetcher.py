@@ -101,7 +101,7 @@ class Fetcher:
         self._timer_at_ms = 0.0
         self._closed = False
 
-    # Requests
+    # ---- requests
 
     def step(self) -> None:
         """Sends a fetch to every broker that has partitions to fetch and no fetch in flight. Never raises."""
@@ -207,7 +207,7 @@ class Fetcher:
         self._tasks[task] = None
         task.add_done_callback(self._tasks.pop)
 
-    # Responses
+    # ---- responses
 
     def _on_answer(
         self, node_id: int, session: ConsumerFetchSession, sent_ms: float, future: asyncio.Future[Any]

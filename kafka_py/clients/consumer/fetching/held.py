@@ -57,7 +57,7 @@ class HeldAnswers:
         if (before >= ANSWERS_AHEAD) is not (before + change >= ANSWERS_AHEAD):
             self._subscriptions.touch(partition)
 
-    # Errors
+    # ---- errors
 
     def node_failed(self, node_id: int, error: KafkaError) -> None:
         """Notes an error of a broker; the next poll without records raises it."""
@@ -93,7 +93,7 @@ class HeldAnswers:
             return waiting.error
         return None
 
-    # Records
+    # ---- records
 
     def collect(self, limit: int) -> Delivery:
         """Takes up to `limit` buffered records; those that the last delivery did not hand out come first.
