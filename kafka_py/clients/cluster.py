@@ -113,7 +113,7 @@ class Cluster:
         await self.connections.close()
         self.supervisor.cancel()
 
-    # Metadata
+    # ---- metadata
 
     def request_refresh(self, *, at_once: bool = False) -> None:
         """Requests new metadata after the back-off; at_once: without it, for a new reason such as another topic."""
@@ -185,7 +185,7 @@ class Cluster:
         for listener in self._listeners:
             self.supervisor.call("metadata listener", partial(listener, view))
 
-    # Requests
+    # ---- requests
 
     async def send(self, node_id: int, request: Any, *, timeout_ms: float | None = None) -> Any:
         """Sends a request to one broker and returns the response.
@@ -281,7 +281,7 @@ class Cluster:
             raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"broker {node_id} is not part of the cluster")
         return await self.connections.open(node)
 
-    # Look-ups
+    # ---- look-ups
 
     def leader_of(self, partition: TopicPartition) -> Node:
         """The partition's leader.

@@ -109,7 +109,7 @@ class NodeConnection:
             ErrorCode.UNSUPPORTED_VERSION, f"the broker at {self.node} supports no known version of {ours.name}"
         )
 
-    # Requests
+    # ---- requests
 
     def send(self, request: Any, *, version: int | None = None, timeout_ms: float | None = None) -> asyncio.Future[Any]:
         """Sends a request, after the throttle time if there is one; the future gets the response, or ConnectionLost.
@@ -166,7 +166,7 @@ class NodeConnection:
         if wait_ms:
             self._muted_until_s = max(self._muted_until_s, self._now_s() + wait_ms / 1000)
 
-    # Throttling
+    # ---- throttling
 
     def _is_muted(self) -> bool:
         """Whether a request has to wait for the end of the throttle time; starts the timer for that."""
@@ -190,7 +190,7 @@ class NodeConnection:
             elif not waiting.done():
                 self._send_now(request, version, timeout_s).add_done_callback(_hand_on_to(waiting))
 
-    # Counting
+    # ---- counting
 
     def _count_request(self, counts: Counts) -> None:
         size = self.wire.last_request_size

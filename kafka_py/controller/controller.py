@@ -104,7 +104,7 @@ class Controller:
             registry=registry, stats=self._stats, put=self.put, supervisor=self._supervisor,
         )  # fmt: skip
 
-    # Calls of the broker
+    # ---- calls of the broker
 
     @property
     def is_active(self) -> bool:
@@ -207,7 +207,7 @@ class Controller:
             raise KafkaError(event.if_not_controller, "this broker is not the active controller")
         return await queued.answer
 
-    # The queue
+    # ---- the queue
 
     async def _take_event(self) -> None:
         """Takes the next event and processes it; no error ends the queue."""
@@ -283,7 +283,7 @@ class Controller:
     def _settings(self) -> Settings:
         return Settings(self._config, self._control_listener)
 
-    # Elections
+    # ---- elections
 
     async def _startup(self) -> None:
         await self._elect()
@@ -366,7 +366,7 @@ class Controller:
             log.info("Broker %d has resigned as controller, epoch %d", self.broker_id, executor.epoch)
         self._gauges.show(None)
 
-    # ZooKeeper
+    # ---- ZooKeeper
 
     def _on_controller_znode(self, seen: WatchEvent) -> None:
         self.put(events.Reelect() if seen.type is EventType.DELETED else events.ControllerChange())

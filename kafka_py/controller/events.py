@@ -56,7 +56,7 @@ class Asked(Event):
     if_not_controller: ClassVar[ErrorCode] = ErrorCode.NOT_CONTROLLER
 
 
-# Elections of the controller itself
+# ---- elections of the controller itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,7 @@ class ShutdownEventThread(Event):
     state = ControllerState.CONTROLLER_SHUTDOWN
 
 
-# Brokers
+# ---- brokers
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +157,7 @@ class LogDirEventNotification(Event):
     state = ControllerState.LOG_DIR_CHANGE
 
 
-# Topics
+# ---- topics
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,7 +238,7 @@ class TopicUncleanLeaderElectionEnable(Event):
     topic: str
 
 
-# Elections and reassignments on request
+# ---- elections and reassignments on request
 
 
 @dataclass(frozen=True, eq=False)

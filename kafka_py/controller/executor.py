@@ -177,7 +177,7 @@ class Executor:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(seconds, self._environment.put, event)
 
-    # Requests to brokers
+    # ---- requests to brokers
 
     async def _send(self, batch: RequestBatch) -> None:
         """Queues the requests of a batch, in turns with other work. Raises MissingListener; then nothing is sent."""

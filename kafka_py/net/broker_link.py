@@ -1,7 +1,7 @@
 """The way to one broker for requests that the broker itself sends, one at a time: a connection that is opened when a
 request needs it, kept, and closed when a request fails.
 
-Nothing is sent again here: whoever asked decides what becomes of a request without a response.
+Nothing is retried here: the caller decides what to do about a request without a response.
 Source: docs/reference/controller.md, section 12; InterBrokerSendThread, NetworkClientUtils.
 """
 

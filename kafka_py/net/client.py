@@ -136,7 +136,7 @@ class BrokerConnection:
         """What the socket has not taken yet; who sends without waiting for answers stops while it grows."""
         return self._sender.held_bytes
 
-    # -- out
+    # ---- out
 
     async def send(self, request: Any, version: int) -> Any:
         """The broker's response. A large request is encoded in turns with other work. Raises ConnectionLost."""
@@ -205,11 +205,11 @@ class BrokerConnection:
             else:
                 self._loop.remove_writer(self._fileno)
 
-    # -- in
+    # ---- in
 
     def _on_readable(self) -> None:
         """Reads until nothing is left: for a connection that was reset uvloop calls once and never again, so the
-        error after the last data would not be seen, and requests in flight would wait for ever."""
+        error after the last data would not be seen, and requests in flight would wait forever."""
         if self._decoding is not None:
             return
         receiver = self._receiver
@@ -286,11 +286,11 @@ class BrokerConnection:
             self._loop.call_soon(self._on_readable)
 
     def _end_unforeseen(self, error: Exception) -> None:
-        """Fails the requests in flight, whose callers would otherwise wait for ever."""
+        """Fails the requests in flight, whose callers would otherwise wait forever."""
         log.error("%r: a response could not be taken", self, exc_info=error)
         self._end(f"a response could not be taken: {error!r}")
 
-    # -- versions
+    # ---- versions
 
     async def negotiate(self, software_version: str = "1") -> dict[ApiKey, tuple[int, int]]:
         """Ask the broker what it speaks; the answer is also kept in `versions`.
@@ -314,7 +314,7 @@ class BrokerConnection:
         }
         return self.versions
 
-    # -- end
+    # ---- end
 
     def close(self, reason: str = "closed by this side") -> None:
         """End it; requests in flight fail with ConnectionLost."""

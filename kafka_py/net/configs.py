@@ -86,7 +86,7 @@ class NetOptions(OptionTable):
     )  # fmt: skip
     max_connections = Option(
         "max.connections", MAX_INT, at_least(0), live=True,
-        about="At this many, listeners accept no more until one closes; a listener may have its own limit.",
+        about="At this many, listeners accept no further one until one closes; a listener may have its own limit.",
     )  # fmt: skip
     max_connection_creation_rate = Option(
         "max.connection.creation.rate", MAX_INT, at_least(0), live=True,

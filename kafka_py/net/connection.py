@@ -1,8 +1,8 @@
 """One client of the broker: its requests in, its responses out in request order.
 
-A request is handed on the moment it is whole, also while earlier ones are not answered yet; each has a slot, and
-responses wait until those of all earlier slots have left. What a connection may have outstanding is bounded, in
-requests and in bytes: beyond it nothing more is read until answers have left. Knows nothing of what requests mean.
+A request is passed on as soon as it is complete, also while earlier ones are unanswered; each has a slot, and a
+response waits until those of all earlier slots are sent. The outstanding requests of a connection are bounded in
+number and in bytes: beyond that nothing is read until responses are sent. Knows nothing of what requests mean.
 Source: docs/reference/protocol.md, section 1; docs/architecture.md, "Concurrency".
 """
 
@@ -25,7 +25,7 @@ from kafka_py.net.transport import Transport
 log = logging.getLogger(__name__)
 
 OnRequest = Callable[["Connection", int, bytearray], None]
-"""(connection, slot, frame): called for each request as it comes; answers through `connection.respond(slot, ...)`."""
+"""(connection, slot, frame): called for each request; responds through `connection.respond(slot, ...)`."""
 
 
 class Connection:
@@ -50,10 +50,10 @@ class Connection:
         self.peer_port = peer_port
         self.principal: Principal = ANONYMOUS
         self.on_request = on_request
-        """Who takes the frames; authentication puts itself here until it is done."""
+        """Receives the frames; during authentication that is the authenticator."""
         self.metrics = metrics
         self.closed = False
-        self.is_active = True  # traffic since the idle sweep looked last
+        self.is_active = True  # traffic since the last sweep of idle connections
         self.last_active_ms = now_ms
         self._services = services
         self._transport = transport
@@ -63,23 +63,23 @@ class Connection:
             services.size_fault,
         )  # fmt: skip
         self._sender = FrameSender(transport, services.cold_reads, self.end_turn)
-        self._next_slot = 0  # of the next request to be handed on
+        self._next_slot = 0  # of the next request
         self._head = 0  # of the oldest request without an answer
-        self._early: dict[int, tuple[Sequence[Part], object]] = {}  # answers and notes that wait for older ones
+        self._early: dict[int, tuple[Sequence[Part], object]] = {}  # responses and notes that wait for earlier ones
         self._long_polls: dict[int, EndPoll] = {}  # by slot
-        self._notes: list[object] = []  # of answers that are leaving
-        self._began_s = 0.0  # when the first of them began to
+        self._notes: list[object] = []  # of responses that are being sent
+        self._began_s = 0.0  # when the first of them began to be sent
         self._waiting: dict[int, int] = {}  # slot -> size of requests that were not answered at once
         self._waiting_bytes = 0
-        self._counted = 0  # how many of them the services count
-        self._backlog: list[bytearray] = []  # read, but over the bounds, or for the next turn
-        self._resuming = False  # the next turn is arranged
+        self._counted = 0  # how many unanswered requests the services count
+        self._backlog: list[bytearray] = []  # requests that were read, but exceed the bounds or this turn
+        self._resuming = False  # the next turn is scheduled
         self._backlog_since_s = 0.0
         self.read_s = 0.0
-        """When the requests that are being handed on were read, by the clock of the services."""
+        """When the requests that are being handled were read, by the clock of the services."""
         self.client_software = UNKNOWN_SOFTWARE
         self.batch_trust: object = None
-        """What the produce handler keeps about the batches that came over this connection; None before the first."""
+        """What the produce handler notes about the batches of this connection; None before the first."""
         self._in_turn = False
         self._flushing_soon = False
         self._mutes = 0
@@ -89,7 +89,7 @@ class Connection:
     def __repr__(self) -> str:
         return f"<Connection {self.id}>"
 
-    # -- in
+    # ---- in
 
     def start(self) -> None:
         """Begin to read."""
@@ -119,7 +119,7 @@ class Connection:
         self._take(frames)
 
     def on_reset(self) -> None:
-        """The peer has cut the connection off: take what it sent before, if it may be read now, and end."""
+        """The peer has reset the connection: handle what it sent before, if the bounds allow, and close."""
         while self._resuming:
             self._resume()
         if self._reads:
@@ -133,7 +133,7 @@ class Connection:
         return self._fileno
 
     def _take(self, frames: list[bytearray]) -> None:
-        """Hand on requests, then send what they answered. One that fails ends the connection, never the loop."""
+        """Handle requests, then send their responses. A request that fails closes the connection."""
         self._in_turn = True
         now_s = self._services.now_s
         turn_ends_s = now_s() + TURN_S if len(frames) > 1 else 0.0  # a single one needs no clock
@@ -179,13 +179,13 @@ class Connection:
         log.warning("Closing connection %s: %s", self.id, self._receiver.failure)
         self.close(str(self._receiver.failure))
 
-    # -- out
+    # ---- out
 
     def respond(self, slot: int, parts: Sequence[Part] | None, note: object = None) -> None:
-        """Answer the request of `slot`: at once, or when all earlier ones are answered.
+        """Respond to the request of `slot`: at once, or when all earlier ones are answered.
 
-        parts: what leaves, size prefix included; None for a request that has no response (acks=0).
-        note: comes back through `on_sent` when all that was given so far has left, unless the connection ends first.
+        parts: the response with its size prefix; None for a request that has none (acks=0).
+        note: passed to `on_sent` when all responses given so far are sent, unless the connection closes first.
         Raises ValueError when the slot was answered before. On a closed connection nothing happens.
         """
         if slot != self._head or self.closed:
@@ -217,10 +217,10 @@ class Connection:
             end_oldest(self._long_polls, self._head, self._services.loop)
 
     def long_poll(self, slot: int, end: EndPoll) -> None:
-        """The request of `slot` waits for something that may come, and could be answered without it.
+        """The request of `slot` waits for an event, and could be answered without it.
 
-        end: has it answered at once; called when the answer to a later request is ready and waits behind it, so that a
-            client which sends requests behind its long poll need not wait until the poll's time is over.
+        end: has it answered at once; called when the response to a later request is ready, so that a client which sends
+            further requests behind its long poll need not wait until the poll times out.
         """
         if slot >= self._head and not self.closed:
             self._long_polls[slot] = end
@@ -228,7 +228,7 @@ class Connection:
                 end_oldest(self._long_polls, self._head, self._services.loop)
 
     def _release_early(self) -> None:
-        """Answers whose turn has come."""
+        """Releases the responses that no longer wait for earlier ones."""
         early = self._early
         while self._head in early:
             slot = self._head
@@ -242,7 +242,7 @@ class Connection:
             end_oldest(self._long_polls, self._head, self._services.loop)
 
     def end_turn(self) -> None:
-        """Send what is ready, then read on or stop reading as the bounds say."""
+        """Send what is ready, then continue or stop reading as the bounds say."""
         self._flushing_soon = False
         if self.closed:
             return
@@ -278,10 +278,10 @@ class Connection:
         else:
             self._services.loop.remove_writer(self._fileno)
 
-    # -- bounds
+    # ---- bounds
 
     def _settle(self) -> None:
-        """Account for what is unanswered; stop reading when over the bounds, take up what waits when under."""
+        """Count the unanswered requests; stop reading above the bounds, resume deferred requests below them."""
         services = self._services
         unanswered = self._next_slot - self._head
         services.unanswered += unanswered - self._counted
@@ -296,7 +296,7 @@ class Connection:
             services.loop.call_soon(self._resume)
 
     def _is_over_bounds(self) -> bool:
-        """Whether no further request may be handed on. Never while all are answered and it is not muted."""
+        """Whether no further request may be handled. Never while all are answered and it is not muted."""
         full = self._next_slot - self._head >= MOST_REQUESTS or self._waiting_bytes >= MOST_REQUEST_BYTES
         return full or self._mutes > 0
 
@@ -314,7 +314,7 @@ class Connection:
         self._settle()
 
     def mute(self) -> None:
-        """Hand on no more requests until `unmute`; calls nest. For quotas and authentication."""
+        """Handle no further requests until `unmute`; calls nest. For quotas and authentication."""
         self._mutes += 1
         self._read(False)
 
@@ -324,27 +324,27 @@ class Connection:
             self._flushing_soon = True
             self._services.flush_soon(self)
 
-    # -- end
+    # ---- end
 
     @property
     def unanswered(self) -> int:
-        """Requests handed on whose answers have not left."""
+        """Requests whose responses are not sent yet."""
         return self._next_slot - self._head
 
     def describe_client(self, name: str, version: str) -> None:
-        """The client has said what it is; the first word counts."""
+        """The client has named its software; only the first time counts."""
         if self.client_software is UNKNOWN_SOFTWARE and not self.closed:
             self.client_software = ClientSoftware(name, version)
             self._services.on_described(self)
 
     @property
     def queued_requests(self) -> int:
-        """Requests that were read and not handed on."""
+        """Requests that were read and are deferred."""
         return len(self._backlog)
 
     @property
     def queued_responses(self) -> int:
-        """Answers that have not left: they wait for older ones, or for the peer."""
+        """Responses that are not sent yet: they wait for earlier ones, or for the peer."""
         return len(self._early) + len(self._notes)
 
     @property

@@ -118,7 +118,7 @@ class Listening(NamedTuple):
     control_plane_listener: str | None
 
     def advertise(self, bound_ports: Mapping[str, int], canonical_host: str) -> list[Endpoint]:
-        """What goes into the registration and into metadata: no port 0, no empty host.
+        """The endpoints for the registration and for metadata: no port 0, no empty host.
 
         bound_ports: by listener name, the port each one got. canonical_host: this machine's name.
         """

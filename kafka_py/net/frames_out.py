@@ -1,4 +1,4 @@
-"""Bytes and file slices out of a connection: as few system calls as the parts allow, and no more at once than is fair.
+"""Bytes and file slices out of a connection: as few system calls as the parts allow, and a bounded amount each time.
 
 Knows parts, not responses; the order was settled before (connection.py).
 """
@@ -19,7 +19,7 @@ SMALL_SLICE_BYTES = 32 * 1024
 """Slices up to here are read and leave together with their neighbours; larger ones go by sendfile, uncopied."""
 MOST_BUFFERS = 512
 TURN_BYTES = 2 * 1024 * 1024
-"""One connection sends no more than this before others get their turn."""
+"""How many bytes one connection sends before others have their turn."""
 
 Part = bytes | bytearray | memoryview | FileSlice
 
@@ -28,7 +28,7 @@ class Flushed(enum.Enum):
     """Where `FrameSender.flush` stopped."""
 
     DONE = "all has left"
-    BLOCKED = "go on when the socket takes more"
+    BLOCKED = "the socket takes more later"
     READING = "file data is being read in; `on_read` follows"
 
 
@@ -60,7 +60,7 @@ class FrameSender:
         return sum(len(part) for part in self.parts if not isinstance(part, FileSlice))
 
     def flush(self) -> Flushed:
-        """Send as much as goes. Raises OSError when the connection is gone or a file is shorter than its slice."""
+        """Send as much as the socket takes. Raises OSError for a lost connection or a file shorter than its slice."""
         parts = self.parts
         if self._reading:
             return Flushed.READING

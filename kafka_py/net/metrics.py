@@ -97,7 +97,7 @@ class SocketServerMetrics(MetricTable, group="kafka.network:type=SocketServer"):
         of=lambda _server: math.nan,
         about="The same loop's share; NaN without a control plane.",
     )
-    control_plane_expired = Gauge("ControlPlaneExpiredConnectionsKilledCount", about="Always 0: nobody logs in there.")
+    control_plane_expired = Gauge("ControlPlaneExpiredConnectionsKilledCount", about="Always 0.")
     idle_share = Gauge(
         "NetworkProcessorAvgIdlePercent",
         of=lambda server: server.watch.idle_share if server.watch else 0,

@@ -1,6 +1,6 @@
 """Where sockets come from: TCP here; a simulated network in tests takes its place.
 
-Knows addresses; nothing of requests. What is sent and received goes through the sockets themselves.
+Knows addresses; nothing of requests. Data is sent and received through the sockets themselves.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Network(Protocol):
         ...
 
     def accepted(self, connected: socket.socket, send_buffer_bytes: int, receive_buffer_bytes: int) -> tuple[str, int]:
-        """Make an accepted socket ready; its own (address, port). Raises OSError when it is gone again already."""
+        """Make an accepted socket ready; its own (address, port). Raises OSError when it is closed again already."""
         ...
 
 

@@ -167,7 +167,7 @@ class SocketServer:
         name = endpoint.listener_name
         self._served[name] = _Served(registry, name, self._limits, listen)
 
-    # -- life
+    # ---- life
 
     def bind(self) -> dict[str, int]:
         """Take all ports; returns them by listener name. Raises BindFailed and gives back those taken before it."""
@@ -245,7 +245,7 @@ class SocketServer:
         for table in (self.metrics, *self._tables):
             table.close()
 
-    # -- connections
+    # ---- connections
 
     def _admit(self, served: _Served) -> float | None:
         name = served.listener.endpoint.listener_name
@@ -269,7 +269,7 @@ class SocketServer:
             self._make_room(endpoint.listener_name)
         try:
             local_host, local_port = self._network.accepted(connected, *self._buffer_bytes)
-        except OSError:  # gone again already
+        except OSError:  # closed again already
             connected.close()
             return
         self._limits.opened(endpoint.listener_name, host)
@@ -341,9 +341,9 @@ class SocketServer:
         others = [each for each in self.connections.values() if each.listener_name != for_listener]
         if others:
             oldest = min(others, key=lambda each: (each.is_active, each.last_active_ms))
-            oldest.close(f"max.connections is reached and listener {for_listener} goes first")
+            oldest.close(f"max.connections is reached and listener {for_listener} has priority")
 
-    # -- idle
+    # ---- idle
 
     def _sweep_later(self) -> None:
         idle_ms = self._options.connections_max_idle_ms

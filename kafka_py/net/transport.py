@@ -1,6 +1,6 @@
 """A non-blocking byte stream over a socket: the seam where TLS takes the place of plain bytes.
 
-All methods raise BlockingIOError when the peer must act first, and OSError when the connection is gone. Knows nothing
+All methods raise BlockingIOError when the peer must act first, and OSError when the connection is lost. Knows nothing
 of frames. `recv_into`, `send` and `sendmsg` of the plain transport are the socket's own methods: no call in between.
 """
 

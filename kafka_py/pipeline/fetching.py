@@ -89,7 +89,7 @@ class RangeReader:
         """Records came, or the broker asked the reader to wait for `waited_s`: the time-out starts again."""
         self._deadline = time.monotonic() + waited_s + self._timeout_s
 
-    # Asking
+    # ---- asking
 
     def _ask_ahead(self) -> asyncio.Future[Any] | None:
         try:
@@ -227,7 +227,7 @@ class RangeReader:
         _log.warning("%s; continued there, because failOnDataLoss is false", lost)
         self._offset = first if first > self._offset else self._wanted.end
 
-    # Decoding
+    # ---- decoding
 
     def _batches(self, buffer: Buffer) -> list[tuple[int, BatchHeader]]:
         try:

@@ -38,7 +38,7 @@ class Planner:
         self.link = link
         self._options = options
 
-    # Which partitions
+    # ---- which partitions
 
     def partitions(self) -> list[TopicPartition]:
         """What subscribe, subscribePattern or assign names now. A topic that is not there is waited for a moment."""
@@ -56,7 +56,7 @@ class Planner:
             return self.link.partitions_of(options["subscribe"])
         return self.link.partitions_of(self.link.topics_like(re.compile(options["subscribePattern"]).search))
 
-    # Between which offsets
+    # ---- between which offsets
 
     def starts(self, partitions: Collection[TopicPartition]) -> Offsets:
         """Where a batch read or a new stream begins."""
@@ -160,7 +160,7 @@ class Planner:
             for each in partitions
         ]
 
-    # Trouble
+    # ---- trouble
 
     def lost(self, detail: str) -> None:
         """Raises DataLoss, or says it in the log where failOnDataLoss is false."""

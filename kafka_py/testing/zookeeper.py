@@ -124,7 +124,7 @@ class FakeSession(SessionLifecycle):
         self._server.end_session(self._session_id)
         await asyncio.sleep(0)
 
-    # --- what a test may do to it ---
+    # ---- what a test may do to it
 
     def expire(self) -> None:
         """The server ends the session, and the client learns it."""
@@ -167,7 +167,7 @@ class FakeSession(SessionLifecycle):
         """The next requests are carried out, their replies lost with the connection, and they are sent again."""
         self._replies_to_lose += count
 
-    # --- requests ---
+    # ---- requests
 
     def deliver(self, event: WatchEvent) -> None:
         """The server's side of a watch: it is sent once, if it was set when the change happened."""

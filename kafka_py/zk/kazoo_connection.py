@@ -233,7 +233,7 @@ class KazooConnection:
         threading.Thread(target=run, name="zookeeper-stop", daemon=True).start()
         return done
 
-    # --- called by kazoo, on its thread ---
+    # ---- called by kazoo, on its thread
 
     def _on_state(self, state: str) -> None:
         if state == KazooState.CONNECTED:

@@ -123,7 +123,7 @@ class KazooSession(SessionLifecycle):
             clock=clock,
         )
 
-    # --- life ---
+    # ---- life
 
     @property
     def session_id(self) -> int:
@@ -187,7 +187,7 @@ class KazooSession(SessionLifecycle):
         if self._connection is not None:
             self._connection.drop()
 
-    # --- events of the connection ---
+    # ---- events of the connection
 
     def on_connected(self, connection: KazooConnection, credentials: tuple[int, bytes]) -> None:
         if connection is not self._connection or self._state is CLOSED:
@@ -269,7 +269,7 @@ class KazooSession(SessionLifecycle):
         for request in waiting:
             _fail(request, error(request.path))
 
-    # --- sending ---
+    # ---- sending
 
     def _submit(self, operation: Any, path: str, tag: Any = None) -> asyncio.Future[Any]:
         """Sends a request, or keeps it until connected. tag: watch and kind to register when it succeeds."""
@@ -305,7 +305,7 @@ class KazooSession(SessionLifecycle):
     def _below_chroot(self, path: str) -> str:
         return (path.removeprefix(self._chroot) or "/") if self._chroot else path
 
-    # --- requests ---
+    # ---- requests
 
     async def get(self, path: str, watch: Watch | None = None) -> tuple[bytes | None, Stat]:
         tag = (watch, WatchKind.DATA) if watch is not None else None

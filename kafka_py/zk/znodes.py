@@ -21,7 +21,7 @@ from kafka_py.zk.schema import MalformedZNode, NumberText, ZNode, znode
 SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 
-# --- brokers and cluster ----------------------------------------------------------------------------------------------
+# ---- brokers and cluster
 
 
 @znode("/consumers")
@@ -215,7 +215,7 @@ class ProducerIdBlockZNode(ZNode):
     block_end: NumberText
 
 
-# --- topics -----------------------------------------------------------------------------------------------------------
+# ---- topics
 
 
 @znode("/brokers/topics")
@@ -261,7 +261,7 @@ class PartitionStateZNode(ZNode):
     isr: list[int]
 
 
-# --- notifications and admin ------------------------------------------------------------------------------------------
+# ---- notifications and admin
 
 
 class TopicPartitionRow(NamedTuple):

@@ -51,7 +51,7 @@ def marker_leader(metadata: MetadataCache, listener: str, topic_partition: Topic
     """The reachable leader of a partition: a FindLeader.
 
     A broker that coordinates transactions but does not know their topic has just started, and has not received the
-    metadata of all topics: no topic counts as deleted then, because a partition without its marker would hang for ever.
+    metadata of all topics: no topic counts as deleted then, because a partition without its marker would hang forever.
     """
     info = metadata.partition(topic_partition)
     if info is None:

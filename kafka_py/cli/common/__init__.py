@@ -2,7 +2,7 @@
 
     command.py               option parsing by Kafka's rules, errors as one line
     prefix_parser.py         the other option parser of some tools
-    connection_options.py    how a tool is told its cluster
+    connection_options.py    the options that name a tool's cluster
     client_properties.py     settings of producers and consumers
     zookeeper_connection.py  a command's session with ZooKeeper
     termination.py           signals that end a command

@@ -14,7 +14,7 @@ from kafka_py.cli.common.command import UsageError
 
 
 def pairs(arguments: Iterable[str] | None, option: str) -> dict[str, str]:
-    """`key=value` arguments in order, a later one winning; the value is taken as it stands, blanks and `=` included.
+    """`key=value` arguments in order, a later one winning; the value is used unchanged, blanks and `=` included.
 
     `key` and `key=` both mean the empty value. Raises UsageError when there is no key.
     """
@@ -35,7 +35,7 @@ def properties_of(file: str | None, given: Iterable[str] | None, option: str) ->
 def merge_options(properties: dict[str, str], options: argparse.Namespace, rows: Mapping[str, str]) -> None:
     """Puts options into properties.
 
-    rows: property name -> option attribute. An option's default goes in only where the property is not set; an
+    rows: property name -> option attribute. An option's default is used only where the property is not set; an
     option without default that was not given changes nothing.
     """
     given: set[str] = getattr(options, "given", set())

@@ -38,11 +38,11 @@ class UsageError(UserError):
 
 
 class CommandFailed(UserError):
-    """The work failed, or what was given cannot be meant: one line on standard error, behind `Error:`."""
+    """The work failed, or an argument makes no sense: one line on standard error, behind `Error:`."""
 
 
 class Refused(UserError):
-    """The arguments do not fit together, or not the cluster: the text is printed as it stands, or by the command."""
+    """The arguments contradict one another or the cluster: the text is printed without a prefix, or by the command."""
 
 
 class Once(argparse.Action):
@@ -160,7 +160,7 @@ def run(main: Callable[[Sequence[str]], int | None], parser: Callable[[], Comman
         print(f"Error: {error.message if isinstance(error, ConfigError) else error}", file=sys.stderr)
         code = 1
     except BrokenPipeError:
-        # The reader went away (`| head`): nothing left to say, and no traceback at interpreter exit either.
+        # The reader has closed the pipe (`| head`): nothing is printed, and no traceback at interpreter exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""The two options with which most tools are told their cluster, and what the admin client makes of them.
+"""The two options by which most tools find their cluster, and the admin client's settings from them.
 
 Source: docs/reference/tools.md, section 1.
 """

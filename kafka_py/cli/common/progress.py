@@ -1,6 +1,6 @@
-"""How far a long piece of work is, as one line on a terminal that is written over; nothing where nobody watches.
+"""How far a long piece of work is, as one line on a terminal that is overwritten; nothing without a terminal.
 
-The line goes to standard error, so output may be redirected. Any thread may call.
+The line is written to standard error, so output may be redirected. Any thread may call.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Signals that tell a command to end, so that it closes what it has open: SIGTERM as an exception, or both at a poll.
 
-One more signal after a moment raises in any case, for whoever does not want to wait any longer.
+Another signal, at least a second later, raises in any case, for a user who no longer wants to wait.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ONE_REQUEST_S = 1.0
 
 
 class Terminated(BaseException):
-    """The command was told to end; like KeyboardInterrupt no Exception, so that nobody takes it for a failure."""
+    """A signal asked the command to end. Like KeyboardInterrupt it is no Exception, so that it is not caught as one."""
 
     def __init__(self, number: int = signal.SIGTERM) -> None:
         super().__init__(number)
@@ -67,7 +67,7 @@ class EndSignals:
     def __enter__(self) -> Self:
         for number in (signal.SIGINT, signal.SIGTERM):
             before = signal.getsignal(number)
-            if before is not signal.SIG_IGN:  # a command in the background of a script is not meant
+            if before is not signal.SIG_IGN:  # ignored by a script for its background commands
                 self._before[number] = before
                 signal.signal(number, self._handle)
         return self
@@ -91,7 +91,7 @@ class EndSignals:
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
-        """Around work that may be cut off anywhere, such as output that nobody reads."""
+        """Around work that may be interrupted anywhere, such as output that is not read."""
         self._is_interruptible = True
         try:
             yield

@@ -1,4 +1,4 @@
-"""So many steps per second and no more. Used by what produces at a given rate."""
+"""At most so many steps per second. Used by commands that produce at a given rate."""
 
 from __future__ import annotations
 

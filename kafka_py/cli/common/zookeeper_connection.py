@@ -17,7 +17,7 @@ SESSION_TIMEOUT_MS = 30_000
 async def connected(connect: str) -> AsyncIterator[ZkStore]:
     """What a connect string leads to, until the block ends; its chroot must exist.
 
-    Raises ConfigError for a malformed connect string, ZkError; what the block raises goes through.
+    Raises ConfigError for a malformed connect string, ZkError, and what the block raises.
     """
     from kafka_py.zk.configs import ConnectString
     from kafka_py.zk.kazoo_session import KazooSession
@@ -39,7 +39,7 @@ def on_zookeeper(
     """Runs `work` in a session of its own. failure: makes the command's exception of what ZooKeeper
     said, or of a znode that cannot be read.
 
-    Raises ConfigError for a malformed connect string; what the work raises goes through.
+    Raises ConfigError for a malformed connect string, and what the work raises.
     """
     import asyncio
 

@@ -58,7 +58,7 @@ Ask = Callable[[int, list[str], int], Awaitable[Mapping[str, V | KafkaError]]]
 """(coordinator's node id, groups, time-out in ms) -> the result of each group."""
 
 
-# All groups, or several
+# ---- all groups, or several
 
 async def list_consumer_groups(
     core: AdminCore, *, states: Collection[ConsumerGroupState | str] = (), timeout: float | None = None
@@ -129,7 +129,7 @@ async def delete_consumer_groups(
     return await _per_group(core, groups, ask, timeout)
 
 
-# The offsets of one group
+# ---- the offsets of one group
 
 async def list_consumer_group_offsets(
     core: AdminCore, group: str, partitions: Collection[TopicPartition] | None = None, *, timeout: float | None = None
@@ -204,7 +204,7 @@ async def delete_consumer_group_offsets(
     return await _per_partition(core, group, request, timeout)
 
 
-# The members of one group
+# ---- the members of one group
 
 async def remove_members_from_consumer_group(
     core: AdminCore,
@@ -244,7 +244,7 @@ async def remove_members_from_consumer_group(
     return await _on_coordinator(core, group, call, timeout)
 
 
-# Shared by these calls
+# ---- shared by these calls
 
 async def _coordinator(core: AdminCore, group: str, timeout_ms: int) -> int:
     """The node id of the group's coordinator. Raises KafkaError."""

@@ -57,7 +57,7 @@ class Accumulator(BatchQueues):
         self._memory = options.buffer_memory
         self._observer = observer
 
-    # From any thread, for every record
+    # ---- from any thread, for every record
 
     def append(
         self,

@@ -244,7 +244,7 @@ class ProducerCore:
         await self.wait_for_topic(topic, None, self.clock.monotonic_ms() + self.options.max_block_ms)
         return list(self.cluster.view.topics[topic].partitions)
 
-    # Transactions
+    # ---- transactions
 
     def _transactional(self) -> tuple[TransactionDriver, ProducerTransactions]:
         if self._transactions is None:
@@ -322,7 +322,7 @@ class ProducerCore:
             transactions.transactional_id, self._identity.producer_id, self._identity.epoch
         )
 
-    # The end
+    # ---- the end
 
     async def close(self, timeout_s: float | None) -> None:
         """Sends what is queued, for up to `timeout_s` seconds (None: without limit), then stops."""

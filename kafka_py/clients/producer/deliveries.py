@@ -53,7 +53,7 @@ class Deliveries:
         self._delivery_ms = float(options.delivery_timeout_ms)
         self._compresses = options.compression_type != "none"
 
-    # Before sending
+    # ---- before sending
 
     def prepare(self, batch: ProducerBatch) -> bool:
         """Assigns the batch its sequence and encodes it, unless that was done; False if the batch fails in that."""
@@ -111,7 +111,7 @@ class Deliveries:
             table = self._topics[name] = ProducerTopicMetrics(registry, name)
         return table
 
-    # Responses
+    # ---- responses
 
     def take_answer(self, batches: list[ProducerBatch], response: Any, latency_ms: float, now_ms: float) -> None:
         """Takes the response to a request for these batches."""
@@ -194,7 +194,7 @@ class Deliveries:
         self.topic(batch.lane.topic).errors += len(batch.details)
         batch.fail(error)
 
-    # Completion without a response
+    # ---- completion without a response
 
     def expire(self, now_ms: float) -> None:
         """Fails batches whose delivery.timeout.ms has expired; later responses to those in flight are ignored."""

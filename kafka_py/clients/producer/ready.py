@@ -64,7 +64,7 @@ class ReadyLanes:
             place[lane] = None
             lane.place = place
 
-    # Queries of the sender
+    # ---- queries of the sender
 
     @property
     def has_leaderless(self) -> bool:

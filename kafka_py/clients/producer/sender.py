@@ -97,7 +97,7 @@ class Sender:
         """Produce requests that await their response."""
         return sum(self._in_flight.values())
 
-    # One round
+    # ---- one round
 
     def step(self) -> None:
         """Sends what may be sent now and sets the timer for the rest. Never raises."""
@@ -235,7 +235,7 @@ class Sender:
         if self._accumulator.active or self._accumulator.incomplete:
             self.step()
 
-    # Requests and responses
+    # ---- requests and responses
 
     def _send(self, node_id: int, connection: NodeConnection, batches: list[ProducerBatch], now_ms: float) -> bool:
         """Sends one request; returns whether another one may be sent immediately."""
@@ -286,7 +286,7 @@ class Sender:
                 self._deliveries.failed(unread, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "bad response"), now_ms)
         self.step()
 
-    # Metadata, connections, producer id, flush
+    # ---- metadata, connections, producer id, flush
 
     def _on_view(self, view: ClusterView) -> None:
         self._accumulator.take_view(view)
@@ -344,7 +344,7 @@ class Sender:
         self._tasks[task] = None
         task.add_done_callback(self._tasks.pop)
 
-    # Transactions
+    # ---- transactions
 
     def look_at_all(self) -> None:
         """Lanes that had to wait may send now: their partitions have become part of the transaction."""
@@ -359,7 +359,7 @@ class Sender:
         """Nothing can be sent any longer: everything that waits fails with `error`."""
         self._deliveries.fail_all(error)
 
-    # Ends
+    # ---- ends
 
     async def flush(self) -> None:
         """Waits until all batches that exist now are complete; meanwhile batches are sent without lingering."""

@@ -38,7 +38,7 @@ TOPICS_AT_ONCE = 16
 
 _ANOTHER_LIFE = (ErrorCode.STALE_BROKER_EPOCH, ErrorCode.STALE_CONTROLLER_EPOCH)
 
-# Start, resumption and halt
+# ---- start, resumption and halt
 
 
 def load(cluster: ControllerContext, settings: Settings) -> Plan[None]:
@@ -114,7 +114,7 @@ def replicas_deleted(cluster: ControllerContext, replicas: Collection[PartitionA
     yield from resume(cluster)
 
 
-# The steps
+# ---- the steps
 
 
 def resume(cluster: ControllerContext) -> Plan[None]:
@@ -184,7 +184,7 @@ def _complete(cluster: ControllerContext, topics: list[str]) -> Plan[None]:
         yield from notes.info("Topics %s are deleted", listed(topics))
 
 
-# Responses of brokers
+# ---- responses of brokers
 
 
 def event_of_reply(

@@ -60,7 +60,7 @@ _SLICE = 64
 Refusals = dict[TopicPartition, KafkaError | None]
 """Per partition None, or the error."""
 
-# Start, resumption and completion
+# ---- start, resumption and completion
 
 
 def load(cluster: ControllerContext) -> Plan[None]:
@@ -163,7 +163,7 @@ def maybe_complete(cluster: ControllerContext, partition: TopicPartition) -> Pla
             yield from _advance(cluster, partition, assignment)
 
 
-# The steps
+# ---- the steps
 
 
 def _advance(cluster: ControllerContext, partition: TopicPartition, assignment: PartitionAssignment) -> Plan[None]:
@@ -260,7 +260,7 @@ def _replicas(partition: TopicPartition, brokers: Collection[int]) -> list[Parti
     return [PartitionAndReplica(*partition, broker) for broker in brokers]
 
 
-# Events
+# ---- events
 
 
 def zk_partition_reassignment(

@@ -14,7 +14,7 @@ from kafka_py.controller.model.controller_context import ControllerContext
 from kafka_py.controller.model.partition_states import PartitionState
 from kafka_py.controller.model.replica_states import ReplicaState
 
-# Brokers
+# ---- brokers
 
 
 class Address(NamedTuple):
@@ -55,7 +55,7 @@ def update_metadata(
     yield from Send(batch)
 
 
-# Events
+# ---- events
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class ReplyToCaller(Step[None]):
     outcome: object
 
 
-# Logs and metrics
+# ---- logs and metrics
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.session import ZkError
 from kafka_py.zk.topics import TopicAssignment
 
-# Brokers
+# ---- brokers
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class ForgetBroker(Step[None]):
     broker: int
 
 
-# Topics
+# ---- topics
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class ReadUncleanPermissions(Step[Mapping[str, bool | Exception]]):
     topics: Collection[str]
 
 
-# Leaders and in-sync sets
+# ---- leaders and in-sync sets
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class ReadPartitionsWithState(Step[Collection[int]]):
     topic: str
 
 
-# Requests in znodes, and notifications
+# ---- requests in znodes, and notifications
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,7 @@ class ControllerContext:
         self._imbalanced: set[TopicPartition] = set()
         self._awaited: set[str] = set()
 
-    # Brokers
+    # ---- brokers
 
     @property
     def live_brokers(self) -> set[int]:
@@ -134,7 +134,7 @@ class ControllerContext:
         """Those of `ids` on which a replica of the partition is online."""
         return {id_ for id_ in ids if self.is_online(id_, partition, include_shutting_down=include_shutting_down)}
 
-    # Topics and assignments
+    # ---- topics and assignments
 
     @property
     def topics(self) -> Set[str]:
@@ -211,7 +211,7 @@ class ControllerContext:
     def partitions_on(self, broker: int) -> list[TopicPartition]:
         return list(self._replicas_on.get(broker, ()))
 
-    # Replicas
+    # ---- replicas
 
     def replicas(self) -> Iterator[PartitionAndReplica]:
         """Every replica of every partition."""
@@ -263,7 +263,7 @@ class ControllerContext:
     def replicas_in_state(self, topic: str, state: ReplicaState) -> list[PartitionAndReplica]:
         return [replica for replica in self.replicas_of_topic(topic) if self.replica_state(replica) is state]
 
-    # Leaders and partition states
+    # ---- leaders and partition states
 
     def leadership(self, partition: TopicPartition) -> Leadership | None:
         """The leadership of a partition; None when it has never had a leader."""
@@ -318,7 +318,7 @@ class ControllerContext:
     def partitions_in_state(self, *states: PartitionState) -> list[TopicPartition]:
         return [partition for partition, state in self._partition_states.items() if state in states]
 
-    # Deletion
+    # ---- deletion
 
     def queue_for_deletion(self, topics: Collection[str]) -> None:
         for topic in topics:

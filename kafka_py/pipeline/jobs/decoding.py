@@ -1,6 +1,6 @@
 """A topic's values made columns, and the rows whose values cannot be.
 
-A value is JSON or Avro with a schema, or text, or stays bytes. What cannot be decoded goes to a dead-letter topic where
+A value is JSON or Avro with a schema, or text, or stays bytes. What cannot be decoded is sent to a dead-letter topic if
 one is named, and else fails the query with topic, partition and offset. A null value gives null fields. Avro is Spark's
 own, of the package spark-avro. Knows Spark's frames, and nothing of files but Avro schemas in them.
 """

@@ -28,7 +28,7 @@ class Folder:
         return bool(self._fs.exists(self._at(name)))
 
     def names(self, name: str = "") -> list[str]:
-        """What lies in a folder below, sorted; none when it does not exist."""
+        """The names in a folder below, sorted; none when it does not exist."""
         if not self.exists(name):
             return []
         return sorted(str(status.getPath().getName()) for status in self._fs.listStatus(self._at(name)))
@@ -68,7 +68,7 @@ class Folder:
             raise FileExistsError(self.uri(name))
 
     def move(self, source: str, target: str) -> None:
-        """Does nothing when that was done before: the source is gone and the target there."""
+        """Does nothing when that was done before: only the target exists."""
         if self.exists(target) and not self.exists(source):
             return
         self._fs.mkdirs(self._at(target).getParent())

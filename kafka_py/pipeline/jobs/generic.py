@@ -216,7 +216,7 @@ def _start(rows: Any, sink: Sink, pipeline: Pipeline, suffix: str) -> Any:
 
 
 def _await_all(queries: list[Any], stop: Stop) -> None:
-    """Until all have ended, or one has failed, or somebody asks; then they are stopped. Raises what one failed with."""
+    """Waits until all have ended, one has failed, or the pipeline is to end, and stops them. Raises a failure."""
     try:
         while not stop.asked and any(query.isActive for query in queries):
             for query in queries:

@@ -28,7 +28,7 @@ SCHEMA = (
 
 @dataclass
 class History:
-    """What the file says. samples 0: for ever. groups: none named means all that the cluster lists."""
+    """What the file says. samples 0: forever. groups: without any name all that the cluster lists."""
 
     name: str
     kafka: dict[str, str]

@@ -33,7 +33,7 @@ class Entry:
     files: list[str] = field(default_factory=list)
     rows: int = 0
     staging: str = field(default_factory=lambda: uuid.uuid4().hex)
-    """The folder that it is written to first: its own, should somebody else write a batch of the same number."""
+    """The folder that it is written to first: its own, in case another writer has a batch of the same number."""
 
     def to_json(self) -> str:
         values: dict[str, Any] = {"batch": self.batch, "start": to_nested(self.start), "end": to_nested(self.end)}
@@ -77,7 +77,7 @@ class Ledger:
         return f"{STAGING}/{entry.staging}"
 
     def commit(self, entry: Entry) -> None:
-        """Enters a batch that lies in its staging folder. Raises FileExistsError when another writer was faster."""
+        """Enters a batch that is in its staging folder. Raises FileExistsError when another writer was faster."""
         entry.files = self.folder.files_below(self._staged(entry))
         self.folder.write(f"{ENTRIES}/{entry.batch:012d}.json", entry.to_json())
         self._place(entry)

@@ -1,10 +1,10 @@
 """Topics copied from one cluster to another: same partitions, same order, nothing lost or repeated, offsets mapped.
 
-A record goes to the partition of the same number, so what shared a partition by its key still does. Each round is
+A record is written to the partition of the same number, so records of one key stay in one partition. Each round is
 planned, and the plan written down, before anything is copied: where each partition begins and ends at the source, and
 where its copy begins at the target. A task that runs again finds at the target how many of its records are there
-already, makes sure that the last of them is the one it should be, and goes on behind it. So nobody else may write to
-the copies; a task notices if somebody does. With exactly_once a round is written in transactions: mirror_once.py.
+already, makes sure that the last of them is the one it should be, and continues behind it. So no one else may write to
+the copies; a task fails if another writer does. With exactly_once a round is written in transactions: mirror_once.py.
 
 Layout of the state folder: plan-<round>.json before, done-<round>.json after: {"batch", "start", "end", "files": [],
 "rows", "target": {topic: {partition: first offset}}, "runs": {"topic-partition": [[source, target, count], ...]}}.
@@ -133,7 +133,7 @@ def read_mirror(spec: Section, name: str) -> Mirror:
 
 
 def run_mirror(job: Mirror, session: Any, stop: Stop) -> int:
-    """Rounds until all is copied (or for ever, with every_s); returns the records copied now."""
+    """Rounds until all is copied (or forever, with every_s); returns the records copied now."""
     folder = Folder(session, job.state)
     options = Options(job.options, Where.STREAM)
     source, target = Link(options.client_settings("driver")), Link(job.target)
@@ -282,7 +282,7 @@ def copy_range(task: Task) -> list[Run]:
 def _disturbed(task: Task, what: str) -> KafkaError:
     return KafkaError(
         ErrorCode.INVALID_RECORD,
-        f"{task.wanted.topic_partition} cannot be copied to {task.copy}: {what}. Does somebody else write there?",
+        f"{task.wanted.topic_partition} cannot be copied to {task.copy}: {what}. Is there another writer?",
     )
 
 
@@ -323,7 +323,7 @@ def _check_last(task: Task, target: Link, columns: Columns, index: int, at: int)
         raise _disturbed(task, f"the record at offset {at} is not the one that was copied there")
 
 
-# Offsets
+# ---- offsets
 
 
 def rounds_of(session: Any, state: str) -> Iterator[Round]:

@@ -40,7 +40,7 @@ class Job(NamedTuple):
 
     @property
     def run(self) -> Callable[[Any, Any, Stop], Any]:
-        """Runs a job in a Spark session until it is done or told to stop; returns what the exit code depends on."""
+        """Runs a job in a Spark session until it is done or stopped; returns what the exit code depends on."""
         return self._function("run")
 
     def _function(self, verb: str) -> Callable[..., Any]:

@@ -20,7 +20,7 @@ _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 
 class Section:
-    """One mapping of the file. Keys are taken one by one; `finish` refuses those that nobody took."""
+    """One mapping of the file. Keys are read one by one; `finish` refuses those that were not read."""
 
     def __init__(self, values: Mapping[str, Any], path: str = "") -> None:
         self._values = dict(values)
@@ -94,7 +94,7 @@ class Section:
         return Section(self._checked(key, {}, (dict,), "a mapping"), self.full_name(key))
 
     def finish(self) -> None:
-        """Raises ConfigError for a key that nobody asked for."""
+        """Raises ConfigError for a key that was not read."""
         extra = sorted(set(self._values) - self._taken)
         if extra:
             known = ", ".join(sorted(self._taken))

@@ -1,4 +1,4 @@
-"""Stopping a pipeline that goes on for ever: after the batch it is at, by Ctrl-C or SIGTERM; at once by a second one.
+"""Stops a pipeline that runs forever: after the present batch, by Ctrl-C or SIGTERM; at once by a second one.
 
 Python's own way, an exception wherever the program is, would leave Spark in the middle of a job and pages of its
 complaints behind.
@@ -17,13 +17,13 @@ LOOK_S = 0.1
 
 
 class Stop:
-    """asked: whether somebody wants the pipeline to end."""
+    """asked: whether the pipeline is to end."""
 
     def __init__(self) -> None:
         self.asked = False
 
     def wait(self, seconds: float) -> None:
-        """Sleeps, no longer than until somebody asks."""
+        """Sleeps, at most until the pipeline is to end."""
         end = time.monotonic() + seconds
         while not self.asked and (left := end - time.monotonic()) > 0:
             time.sleep(min(left, LOOK_S))

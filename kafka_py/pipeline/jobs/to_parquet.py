@@ -1,6 +1,6 @@
 """A topic into partitioned Parquet files, exactly once: the offsets are stored with the data (ledger.py).
 
-Needs no checkpoint: a rerun, on whatever machine, goes on where the folder's last entry ends. Every row keeps its
+Needs no checkpoint: a rerun, on any machine, continues where the folder's last entry ends. Every row keeps its
 topic, partition and offset, so anybody can check.
 """
 
@@ -62,7 +62,7 @@ def read_to_parquet(spec: Section, name: str) -> ToParquet:
 
 
 def run_to_parquet(job: ToParquet, session: Any, stop: Stop) -> int:
-    """Runs batches until all is there (or for ever, with every_s); returns the rows written now."""
+    """Runs batches until all is written (or forever, with every_s); returns the rows written now."""
     ledger = Ledger(Folder(session, job.path))
     options = Options(job.options, Where.STREAM)
     link = Link(options.client_settings("driver"))

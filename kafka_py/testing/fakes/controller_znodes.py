@@ -89,7 +89,7 @@ class ControllerZnodes:
     def _say(self, line: str) -> None:
         self._lines.append(line)
 
-    # Topics
+    # ---- topics
 
     def read_assignments(self, step: steps.ReadAssignments) -> Mapping[str, TopicAssignment | None]:
         return {topic: self.topics.get(topic) for topic in step.topics}
@@ -129,7 +129,7 @@ class ControllerZnodes:
     def unclean_permissions(self, step: steps.ReadUncleanPermissions) -> dict[str, bool]:
         return {topic: self.permits_unclean or topic in self.unclean for topic in step.topics}
 
-    # Leaders and in-sync sets
+    # ---- leaders and in-sync sets
 
     def read_leaderships(self, step: steps.ReadLeaderships) -> dict[TopicPartition, Leadership]:
         self._say(f"read the state of {', '.join(map(str, step.partitions))}")
@@ -166,7 +166,7 @@ class ControllerZnodes:
                 self._say(line)
         return updates
 
-    # Requests by znodes
+    # ---- requests by znodes
 
     def remove_reassignments(self, step: steps.RemoveReassignments) -> dict[TopicPartition, list[int]] | None:
         listed = self.reassignments or {}

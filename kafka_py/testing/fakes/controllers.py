@@ -102,7 +102,7 @@ class ControllerWorld:
         self.answer: Callable[[int, Any, int], Any] = lambda *_: None
         self._hands = ZkStore(self.new_session())  # the test's own: a tool, or an administrator
 
-    # What happens
+    # ---- what happens
 
     async def store(self) -> ZkStore:
         """The test's own way into ZooKeeper."""
@@ -164,7 +164,7 @@ class ControllerWorld:
         await self.kill(*list(self.brokers))
         await self._hands.session.close()
 
-    # What is seen
+    # ---- what is seen
 
     @property
     def controller(self) -> Controller:
@@ -191,7 +191,7 @@ class ControllerWorld:
         chosen = [one for one in self.told if not kinds or isinstance(one.message, kinds)]
         return [line_of(one) for one in sorted(chosen, key=lambda one: one.broker)]
 
-    # The wire
+    # ---- the wire
 
     async def connect(self, address: Address) -> NotedConnection:
         broker = address.port - FIRST_PORT

@@ -157,7 +157,7 @@ class FakeCluster:
         self._thread = threading.Thread(target=self._run, name="fake-cluster", daemon=True)
         self.configs: dict[tuple[int, str], dict[str, str]] = defaultdict(dict)
 
-    # The world around it
+    # ---- the world around it
 
     @property
     def bootstrap_servers(self) -> str:
@@ -248,7 +248,7 @@ class FakeCluster:
         """How many requests of a class came in."""
         return sum(isinstance(each, request) for _, each in self.requests)
 
-    # Serving
+    # ---- serving
 
     async def _serve(self, node_id: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         received = bytearray()

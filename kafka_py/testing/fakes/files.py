@@ -145,7 +145,7 @@ class FakeFiles:
         self._durable_names: dict[str, dict[str, Inode | None]] = {}
         self._names = threading.RLock()  # directories are loaded and closed in threads
 
-    # -- the Files protocol
+    # ---- the Files protocol
 
     def open(self, path: str, *, create: bool = False) -> File:
         self.check("open", path)
@@ -240,7 +240,7 @@ class FakeFiles:
         self.locks.add(path)
         return FakeLock(self, path)
 
-    # -- what a test does to it
+    # ---- what a test does to it
 
     def fail(
         self, operation: str, error: int, *, path: str = "", after: int = 0, times: int = 1, partial: int = 0
@@ -302,7 +302,7 @@ class FakeFiles:
                     return fault
         return None
 
-    # -- inside
+    # ---- inside
 
     def _inode(self, path: str) -> Inode:
         inode = self._inodes.get(path)

@@ -58,7 +58,7 @@ SETTINGS = {
 
 
 def rack_of(broker_id: int) -> str:
-    """Every broker stands in a rack of its own."""
+    """Every broker has a rack of its own."""
     return f"rack{broker_id}"
 
 
@@ -120,13 +120,13 @@ class SimulatedBroker:
 
     @property
     def has_failed(self) -> bool:
-        """Whether it needs a new start: it ended by itself, or goes on without one of its directories."""
+        """Whether it needs a new start: it ended by itself, or continues without one of its directories."""
         return self.failure is not None or (
             self.server is not None and bool(self.server.node.log_dirs.offline_directories)
         )
 
     def kill(self, loss: Loss = Loss.NOTHING, rng: random.Random | None = None) -> None:
-        """kill -9; with a loss the whole machine goes."""
+        """kill -9; with a loss the whole machine fails."""
         if self.node is None:
             return
         if self.server is not None:
@@ -141,7 +141,7 @@ class SimulatedBroker:
         self.node = self.server = self.session = None
 
     async def stop(self) -> None:
-        """SIGTERM, and its end; returns when it is gone. A broker that does not end within a minute is killed."""
+        """SIGTERM; returns when the process has ended. A broker that does not end within a minute is killed."""
         node, server = self.node, self.server
         if node is None or server is None:
             self.kill()
@@ -206,7 +206,7 @@ class SimulatedZookeeper(FakeZookeeper):
         return results
 
     def cut_off(self, session: FakeSession) -> None:
-        """Its process is gone: nothing reaches it."""
+        """Its process has ended: nothing reaches it."""
         self._loop.call_later(SESSION_TIMEOUT_MS / 1000, self.end_session, session.session_id)
 
 
@@ -232,7 +232,7 @@ class SimulatedCluster:
         return self.zookeeper.history
 
     def held_in_sync(self, topic_partition: TopicPartition) -> int | None:
-        """What every replica in sync holds ends here (exclusive), so no more can be committed; None: not known.
+        """What every replica in sync holds ends here (exclusive), so nothing behind can be committed; None: not known.
 
         In sync is who ZooKeeper says is. Where an election was unclean, nothing is known.
         """

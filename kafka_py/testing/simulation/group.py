@@ -69,7 +69,7 @@ class Committed:
 
 
 class _Pending(RebalanceListener):
-    """What a member has read of its partitions and has not been told is committed: offsets to commit."""
+    """What a member has read of its partitions without a response that it is committed: offsets to commit."""
 
     def __init__(self) -> None:
         self.offsets: dict[TopicPartition, int] = {}
@@ -111,7 +111,7 @@ class Member:
                     for each in sorted(records.partitions()):
                         pending.offsets[each] = records.records(each)[-1].offset + 1
                     await self._commit(pending)
-            except KafkaError:  # thrown out, or nobody answered: what was read is committed later, or comes again
+            except KafkaError:  # removed, or not answered: what was read is committed later, or is read again
                 await asyncio.sleep(0.1)
 
     async def _commit(self, pending: _Pending) -> None:
@@ -127,7 +127,7 @@ class Member:
 
 
 class Group:
-    """The group, its auditor, and what they were told. report: gets what must not be."""
+    """The group, its auditor, and the responses that they received. report: receives violations."""
 
     def __init__(
         self, cluster: SimulatedCluster, topic: str, partitions: list[TopicPartition], report: Callable[[str], None]

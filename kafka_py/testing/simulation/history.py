@@ -72,7 +72,7 @@ class History:
         """By partition, id of its topic, and leader epoch."""
         self._now_s = now_s
 
-    # -- elections
+    # ---- elections
 
     def written(self, ops: Sequence[Op]) -> None:
         """Something was written to ZooKeeper."""
@@ -95,7 +95,7 @@ class History:
         """Whether committed records may have been lost."""
         return any(election.is_unclean for election in self.elections.get(name, ()))
 
-    # -- appends
+    # ---- appends
 
     @contextmanager
     def listening(self) -> Iterator[None]:

@@ -1,8 +1,8 @@
-"""What must hold in a simulated cluster when it has healed, whatever went wrong; watch.py looks while it runs.
+"""What must hold in a simulated cluster when all faults are over; watch.py checks while it runs.
 
-Replicas are the same; every record that was promised to stay is where its producer was told, once and in order as far
-as that producer may expect; what a reader saw is still there. A compacted log says of every key what all records that
-were ever written say.
+Replicas are equal; every record that was promised to stay is at the offset that its producer received, once and in
+order as far as that producer may expect; what a reader read is still there. A compacted log has the same last value of
+every key as all records that were ever written.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def check_compacted(where: str, history: History, leader: PartitionLog, log: Par
     for record in kept:
         known = by_offset.get(record.offset)
         if known is None or (known.key, known.value) != (record.key, record.value):
-            faults.append(f"{where}: nobody wrote {record.key!r} = {record.value!r} at {record.offset}")
+            faults.append(f"{where}: no producer wrote {record.key!r} = {record.value!r} at {record.offset}")
             break
     expected, found = _values(written), _values(kept)
     compared = found.keys() if history.had_unclean_election(log.topic_partition) else expected.keys() | found.keys()

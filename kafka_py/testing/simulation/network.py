@@ -2,7 +2,7 @@
 
 Each connection is two pairs of local sockets with a link between them that passes bytes on after a delay; so the
 code under test keeps its sockets, and the bytes arrive in the same order in every run. Delays are drawn per chunk, so
-what goes over different connections overtakes. Implements the protocol of kafka_py/net/network.py.
+data on different connections may arrive in another order. Implements the protocol of kafka_py/net/network.py.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ class SimulatedNetwork:
         """The network as the node sees it."""
         return NodeNetwork(self, node.name)
 
-    # -- what a test does to it
+    # ---- what a test does to it
 
     def cut(self, one: str, other: str) -> None:
         """Nothing passes between the two; what was sent waits, as TCP would send it again."""
@@ -256,7 +256,7 @@ class SimulatedNetwork:
                 link.node_died(name)
 
     def lose_sent(self, name: str) -> None:
-        """What a dead node has sent and nobody has received yet is gone: no machine is there to send it again."""
+        """What a failed node has sent and no other has received is lost: no machine is left to retransmit it."""
         for link in self._sorted():
             if name in link.ends:
                 link.close()
@@ -264,7 +264,7 @@ class SimulatedNetwork:
     def _sorted(self) -> list[Link]:
         return sorted(self.links, key=lambda link: link.number)
 
-    # -- what nodes do
+    # ---- what nodes do
 
     def listen(self, name: str, port: int) -> _Listening:
         port = port or next(self._ports)
@@ -274,7 +274,7 @@ class SimulatedNetwork:
         return listening
 
     async def connect(self, client: str, host: str, port: int) -> socket.socket:
-        """Raises OSError where nobody listens; waits while the way is cut."""
+        """Raises OSError without a listener; waits while the connection is cut."""
         pair = frozenset((client, host))
         await asyncio.sleep(self.delay_s())
         while self.is_cut(pair):  # noqa: ASYNC110  # virtual time: looking again costs nothing

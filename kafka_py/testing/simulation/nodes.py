@@ -1,4 +1,4 @@
-"""An event loop shared by many nodes, each of which can be killed or paused while the others go on.
+"""An event loop shared by many nodes, each of which can be killed or paused while the others continue.
 
 A node is what a process is elsewhere. Every callback belongs to the node in whose context it was registered; tasks and
 timers inherit it. Built on virtual_time.py; knows nothing of brokers.

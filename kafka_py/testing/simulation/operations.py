@@ -1,8 +1,8 @@
 """What an administrator does to a simulated cluster while things go wrong, drawn from a seed; and that it all ends.
 
-Replicas are moved (by znode and by API) and moves called off, preferred leaders elected, a topic gets partitions,
-others are made, deleted and made again, settings change. A call whose answer got lost may or may not have been carried
-out, so what is remembered is the set of states that each thing may be in when the cluster is calm again.
+Replicas are moved (by znode and by API) and moves cancelled, preferred leaders elected, a topic gets partitions,
+others are created, deleted and re-created, settings change. A call whose response was lost may or may not have been
+carried out, so the set of states is noted in which each thing may be when the cluster is calm again.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def draw_operations(
 class Administrator:
     """Carries operations out, and says in the end what is not as it should be.
 
-    load: told of partitions that have been added.
+    load: notified of partitions that have been added.
     """
 
     def __init__(
@@ -121,13 +121,13 @@ class Administrator:
         try:
             await KINDS[operation.kind](self, random.Random(operation.seed))
             self.carried_out += 1
-        except (KafkaError, NodeExists):  # refused, or nobody answered
+        except (KafkaError, NodeExists):  # refused, or not answered
             return
 
     async def close(self) -> None:
         await self.admin.close()
 
-    # -- the operations
+    # ---- the operations
 
     def _some(self, chance: random.Random) -> list[TopicPartition]:
         known = sorted(self.targets)
@@ -210,7 +210,7 @@ class Administrator:
                 await asyncio.sleep(0.3)
 
     async def cancel_and_make_again(self, chance: random.Random) -> None:
-        """A topic is moved, the move cancelled; the topic is deleted, made again, and moved again."""
+        """A topic is moved, the move cancelled; the topic is deleted, re-created, and moved again."""
         topic = self._passing(chance, existing=True)
         async with self.locks[topic]:
             await self._move_all(topic, chance)
@@ -243,7 +243,7 @@ class Administrator:
         (await self.admin.alter_replica_log_dirs(moves, timeout=CALL_TIMEOUT_S)).all()
 
     async def move_compacted(self, chance: random.Random) -> None:
-        """Every replica of a compacted topic goes to another directory of its broker."""
+        """Every replica of a compacted topic is moved to another directory of its broker."""
         topic = chance.choice(self.compacted)
         moves = {}
         for each, replicas in replicas_of(self.cluster.zookeeper).items():
@@ -297,14 +297,14 @@ class Administrator:
         changes = {resource: [AlterConfig(name, value)]}
         (await self.admin.incremental_alter_configs(changes, timeout=CALL_TIMEOUT_S)).all()
 
-    # -- in the end
+    # ---- in the end
 
     def is_over(self) -> bool:
-        """No operation is under way, and what was deleted is gone."""
+        """No operation is in progress, and what was deleted no longer exists."""
         return not self.left_over()
 
     def left_over(self) -> list[str]:
-        """What still goes on, or was left behind."""
+        """Operations that are still in progress, and what was left behind."""
         tree = self.cluster.zookeeper
         left = [
             f"{path}: {data!r}"
@@ -336,13 +336,13 @@ class Administrator:
         return left
 
     def faults(self) -> list[str]:
-        """What is other than anybody ever asked for, and settings that a broker goes without."""
+        """Replicas and settings that no operation asked for, and settings that a broker does not use."""
         existing = assignments(self.cluster.zookeeper)
         faults = []
         for topic_partition, targets in self.targets.items():
             replicas = existing[topic_partition.topic].partitions[topic_partition.partition].replicas
             if frozenset(replicas) not in targets:
-                faults.append(f"{topic_partition}: nobody asked for the replicas {replicas}")
+                faults.append(f"{topic_partition}: no operation asked for the replicas {replicas}")
         for (topic_partition, broker_id), (life, offset) in self.deleted_to.items():
             broker = self.cluster.brokers[broker_id - 1]
             log = broker.log(topic_partition)
@@ -360,9 +360,9 @@ class Administrator:
         if written is None:
             return []
         if written not in values:
-            return [f"{topic}: nobody set {name} to {written}"]
+            return [f"{topic}: no operation set {name} to {written}"]
         return [
-            f"{broker.name}: {topic_partition} goes by {name}={used}, not {written}"
+            f"{broker.name}: {topic_partition} uses {name}={used}, not {written}"
             for broker in self.cluster.servers()
             for topic_partition in broker.partitions()
             if topic_partition.topic == topic and (log := broker.log(topic_partition)) is not None

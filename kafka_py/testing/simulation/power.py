@@ -1,4 +1,4 @@
-"""Power failures: a broker's machine dies, and what it had written but never synced is gone.
+"""Power failures: a broker's machine fails, and what it had written but never synced is lost.
 
 A record acknowledged with acks=all is in the page caches of the in-sync replicas and not yet synced. So the power may
 fail only at a machine that is in no in-sync set, whose records others have. A broker that returns before its session
@@ -25,11 +25,11 @@ OUT_DEADLINE_S = 8.0
 
 
 async def lose_power(cluster: SimulatedCluster, broker: SimulatedBroker, lasts_s: float, rng: random.Random) -> bool:
-    """Kills it, and once nobody counts on its records takes what was not synced; whether that came to be.
+    """Kills a broker, whose files lose what was not synced once no acknowledged record needs them; whether they did.
 
-    The files of a dead machine are seen by nobody: they may as well lose everything when it is known to be safe. When
-    that is not known in time, or somebody else has started it meanwhile, only the process has died. Leaves the broker
-    down, or as that other one made it.
+    No process reads the files of a failed machine, so they may lose data as soon as that is known to be safe. If that
+    is not known in time, or the broker was started meanwhile, only the process was killed. Leaves the broker
+    down, or as it was started.
     """
     broker.kill()
     await asyncio.sleep(max(lasts_s, SESSION_TIMEOUT_MS / 1000))

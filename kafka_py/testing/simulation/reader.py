@@ -34,7 +34,7 @@ CALL_TIMEOUT_S = 2
 class Reader:
     """Reads all the time.
 
-    deleting: whether records may be removed at the start of logs. rack: where it stands; empty to ask leaders only.
+    deleting: whether records may be removed at the start of logs. rack: its own; empty to ask leaders only.
     seen: by partition and offset the value of each record.
     """
 
@@ -188,14 +188,14 @@ class Reader:
             self._report(f"{name}: {host} says that position {position} is out of range")
 
     def _check_high_watermark(self, name: TopicPartition, high_watermark: int, host: str) -> None:
-        """It never goes back while the same broker leads in the same epoch."""
+        """It never decreases while the same broker leads in the same epoch."""
         broker = self._cluster.broker(host)
         partition = broker.partitions().get(name)
         if partition is None or not partition.is_leader:
             return
         life, epoch, known = self._high_watermarks.get(name, (None, -1, -1))
         if life is broker.server and epoch == partition.leader_epoch and high_watermark < known:
-            self._report(f"{name}: {host} told a reader high watermark {known}, then {high_watermark}")
+            self._report(f"{name}: {host} sent a reader high watermark {known}, then {high_watermark}")
         self._high_watermarks[name] = broker.server, partition.leader_epoch, high_watermark
 
     async def _wire(self, host: str) -> BrokerConnection:

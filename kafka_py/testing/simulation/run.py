@@ -73,7 +73,7 @@ class Verdict:
 
 
 def run_seed(seed: int, *, brokers: int = 3, partitions: int = 3, troubles: int = 8) -> Verdict:
-    """Runs the schedule that the seed stands for."""
+    """Runs the schedule of the seed."""
     loop = NodeLoop()
     rng = random.Random(seed)
     with _as_running(loop):
@@ -322,7 +322,7 @@ def is_quiet(cluster: SimulatedCluster) -> bool:
 
 
 def _state(cluster: SimulatedCluster) -> str:
-    """What everybody believes, for the one who looks for the cause."""
+    """The state of every broker, for whoever looks for the cause of a fault."""
     lines = []
     for broker in cluster.brokers:
         up = "up" if broker.server is not None else f"down ({broker.failure!r})"

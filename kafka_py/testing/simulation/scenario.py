@@ -1,4 +1,4 @@
-"""What a seed stands for: a cluster, its topics, and who is at work on it, drawn from tables.
+"""What a seed means: a cluster, its topics, and the clients that use it, drawn from tables.
 
 What is at the centre follows from the seed's last digit; the rest (replication, producers, compression, log
 directories, unclean elections, reading from followers, kinds of members) is drawn, each in some of the seeds.
@@ -168,7 +168,7 @@ def _group(scenario: Scenario, drawn: random.Random) -> Scenario:
 
 
 def _compaction(scenario: Scenario, drawn: random.Random) -> Scenario:
-    """A compacted topic of two replicas beside the usual one, and another that comes and goes."""
+    """A compacted topic of two replicas next to the usual one, and another that is created and deleted."""
     passing = operations.PASSING[0]
     topics = {TOPIC: _in_turn(scenario.brokers, 1, len(scenario.topics[TOPIC][0])),
               KEYED: _in_turn(scenario.brokers, 1, 2), passing: _in_turn(scenario.brokers, 1, 2)}  # fmt: skip

@@ -55,7 +55,7 @@ async def _lose_power(cluster: SimulatedCluster, trouble: Trouble, rng: random.R
 
 
 async def _restart(cluster: SimulatedCluster, trouble: Trouble, rng: random.Random) -> None:
-    """After some of the clean stops the machine goes as well."""
+    """After some of the clean stops the machine fails as well."""
     broker = cluster.brokers[trouble.broker]
     await broker.stop()
     await asyncio.sleep(trouble.lasts_s / 4)
@@ -133,10 +133,10 @@ async def _slow(cluster: SimulatedCluster, trouble: Trouble, rng: random.Random)
 
 
 async def _jump(cluster: SimulatedCluster, trouble: Trouble, rng: random.Random) -> None:
-    """A wall clock goes wrong by up to 14 minutes either way.
+    """A wall clock jumps by up to 14 minutes either way.
 
     A clock a quarter of an hour ahead has its broker delete changes of settings that one which is just starting has not
-    read, as in Apache Kafka, and that one then goes without them.
+    read, as in Apache Kafka, which then does without them.
     """
     cluster.brokers[trouble.broker].clock.jump_wall(round((trouble.amount - 0.5) * 2 * MOST_WRONG_CLOCK_MS))
 

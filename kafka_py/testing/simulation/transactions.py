@@ -69,7 +69,7 @@ class Written(NamedTuple):
 
 @dataclass
 class Account:
-    """What the workers were told. ended: by number of the transaction."""
+    """The responses that the workers received. ended: by number of the transaction."""
 
     ended: dict[int, Ended] = field(default_factory=dict)
 
@@ -142,7 +142,7 @@ class Worker:
         await consumer.seek(self.source, committed.offset if committed is not None else 0)
 
     async def _transact(self, producer: AsyncProducer, consumer: AsyncConsumer) -> None:
-        """One transaction over what one poll gives. Raises KafkaError when this producer cannot go on."""
+        """One transaction over what one poll gives. Raises KafkaError when this producer cannot continue."""
         records = list(await consumer.poll(0.3))
         if not records:
             return
@@ -295,7 +295,7 @@ class Transactions:
         return faults
 
     def _account_faults(self, visible_attempts: set[int]) -> list[str]:
-        """Transactions that ended otherwise than their workers were told."""
+        """Transactions that ended otherwise than the responses to their workers say."""
         ended = self.account.ended
         wrong = [each for each, how in ended.items()
                  if (how is Ended.COMMITTED and each not in visible_attempts)

@@ -33,7 +33,7 @@ class _Offsets(NamedTuple):
 class Watch:
     """Looks at the brokers all the time.
 
-    passing: topics that are made again, whose epochs and offsets so begin again.
+    passing: topics that are deleted and re-created, whose epochs and offsets then restart.
     """
 
     def __init__(self, cluster: SimulatedCluster, report: Callable[[str], None], passing: Collection[str]) -> None:

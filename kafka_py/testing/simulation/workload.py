@@ -1,4 +1,4 @@
-"""The producers of a simulation, and what they were told: our own ones, with all that a producer may be promised.
+"""The producers of a simulation and the responses that they received: our own ones, with all that may be promised.
 
 A record's value says who sent it and which one it is; records with keys go to compacted topics.
 """
@@ -28,8 +28,8 @@ class Promise(Enum):
     """How long an acknowledged record stays."""
 
     ALWAYS = "as long as every election is clean"
-    WHILE_LED = "as long as nobody else comes to lead"
-    NEVER = "nobody says"
+    WHILE_LED = "as long as the leader stays the same"
+    NEVER = "never"
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Told(NamedTuple):
 
 @dataclass
 class Acknowledged:
-    """What a producer was told. failed: by partition, records that were not sent, and why."""
+    """The responses to a producer. failed: by partition, records that were not sent, and why."""
 
     name: str
     kind: ProducerKind
@@ -94,7 +94,7 @@ def _producer(cluster: SimulatedCluster, settings: dict[str, str], name: str) ->
 
 
 class Load:
-    """Sends numbered records to every partition until told to stop. name: of the producer, in each value."""
+    """Sends numbered records to every partition until it is stopped. name: of the producer, in each value."""
 
     def __init__(
         self,
@@ -149,7 +149,7 @@ class Load:
             self.acknowledged.note_failed(topic_partition, number, error)
 
     async def finish(self) -> None:
-        """Sends no more, and waits for every answer."""
+        """Stops sending, and waits for every response."""
         self._stopping = True
         if self._task is not None:
             await self._task
@@ -193,11 +193,11 @@ class KeyedLoad:
         self._sent += 1
         try:
             await self._producer.send(topic, None if deleted else b"%d" % self._sent + padding, key, 0)
-        except KafkaError:  # not there, or nobody answers
+        except KafkaError:  # absent, or not answered
             return
 
     async def pause(self) -> None:
-        """Sends no more, and waits until every record is answered or has timed out."""
+        """Stops sending, and waits until every record is answered or has timed out."""
         self._stopping = True
         if self._task is not None:
             await self._task

@@ -1,4 +1,4 @@
-"""What stands in a simulated cluster's ZooKeeper, read past all sessions."""
+"""The contents of a simulated cluster's ZooKeeper, read without a session."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def test_a_record_that_nobody_wrote_is_a_fault(history, world):
     replica = LogWorld({"cleanup.policy": "compact"}, topic_partition=T0).log
     replica.append_as_follower(batch([b"other"], key=b"k", base_offset=0, leader_epoch=0), 0)
     replica.update_high_watermark(1)
-    assert "t-0: nobody wrote b'k' = b'other' at 0" in check_compacted("t-0", history, world.log, replica)
+    assert "t-0: no producer wrote b'k' = b'other' at 0" in check_compacted("t-0", history, world.log, replica)
 
 
 def test_an_election_outside_of_the_in_sync_set_is_unclean(history):
