@@ -27,7 +27,7 @@ from kafka_py.controller.model.placement import BrokerRack
 from kafka_py.controller.topic_policy import load_policy
 from kafka_py.log.log_manager import LogManager
 from kafka_py.log.model.configs import LogConfig
-from kafka_py.net.broker_link import Connection
+from kafka_py.net.broker_link import LinkConnection
 from kafka_py.net.client import BrokerConnection
 from kafka_py.replication.leader.purgatories import Parked
 from kafka_py.replication.leader.record_deletion import RecordDeletion
@@ -137,7 +137,7 @@ def _purgatory(env: BrokerEnvironment, name: str) -> Purgatory[Hashable]:
 def _make_controller(env: BrokerEnvironment, register_again: Callable[[], Awaitable[None]]) -> Controller:
     config = env.live.current
 
-    async def connect(address: Address) -> Connection:
+    async def connect(address: Address) -> LinkConnection:
         return await BrokerConnection.connect(
             address.host,
             address.port,

@@ -37,7 +37,7 @@ WITHOUT_SCRIPT = {"verification.transactional_message_copier"}
 """Run by kafka-run-class.sh alone, as in Apache Kafka."""
 
 
-class Row(NamedTuple):
+class OptionRow(NamedTuple):
     """One option. value: what its argument is called, "" for an option without one."""
 
     names: tuple[str, ...]
@@ -55,7 +55,7 @@ class Command(NamedTuple):
     """One script: its options, and the actions (subcommands) it begins with, if it has any."""
 
     script: str
-    rows: tuple[Row, ...]
+    rows: tuple[OptionRow, ...]
     actions: tuple[str, ...]
 
     @property
@@ -75,7 +75,7 @@ def commands() -> list[Command]:
 
 
 def _command(script: str, parser: argparse.ArgumentParser) -> Command:
-    rows: dict[tuple[str, ...], Row] = {}
+    rows: dict[tuple[str, ...], OptionRow] = {}
     actions: list[str] = []
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -88,14 +88,14 @@ def _command(script: str, parser: argparse.ArgumentParser) -> Command:
     return Command(script, tuple(rows.values()), tuple(actions))
 
 
-def _row(action: argparse.Action) -> Row:
+def _row(action: argparse.Action) -> OptionRow:
     value = ""
     if action.nargs != 0:
         value = str(action.metavar or action.dest).strip("<>")
     names = tuple(sorted(action.option_strings, key=lambda name: not name.startswith("--")))
     choices = tuple(map(str, action.choices)) if action.choices else KNOWN_VALUES.get(names[0], ())
     about = (action.help or "").replace("%%", "%").replace("%(default)s", str(action.default))
-    return Row(names, about, value, choices, isinstance(action, argparse._AppendAction))
+    return OptionRow(names, about, value, choices, isinstance(action, argparse._AppendAction))
 
 
 # ---- bash
@@ -174,7 +174,7 @@ def _zsh_actions(command: Command) -> list[str]:
     return [f"'1:action:({' '.join(command.actions)})'"] if command.actions else []
 
 
-def _zsh_specs(row: Row) -> Iterator[str]:
+def _zsh_specs(row: OptionRow) -> Iterator[str]:
     argument = ""
     if row.value:
         offered = "_files" if row.takes_file else f"({' '.join(row.choices)})" if row.choices else ""

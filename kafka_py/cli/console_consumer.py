@@ -167,7 +167,7 @@ def formatter_properties(options: argparse.Namespace) -> dict[str, str]:
     return properties
 
 
-class Source(Protocol):
+class RecordSource(Protocol):
     """Where records come from: a consumer."""
 
     def poll(self, timeout_s: float, /) -> Iterable[ConsumerRecord]: ...
@@ -243,7 +243,7 @@ class Printer:
         self._is_over = is_over
         self._interruptible = interruptible
 
-    def print_from(self, source: Source) -> None:
+    def print_from(self, source: RecordSource) -> None:
         """Raises what polling and printing raise; what was printed before is out."""
         last = self._now()
         while self.count != self._limit:

@@ -57,7 +57,7 @@ class _Words(argparse.ArgumentParser):
         raise UsageError(message)
 
 
-class Command(NamedTuple):
+class ShellCommand(NamedTuple):
     """One row of the shell: how it is used, its options, and what it does."""
 
     usage: str
@@ -188,7 +188,7 @@ class Shell:
         raise _Quit
 
 
-def _command(usage: str, act: Callable[[Shell, argparse.Namespace], Awaitable[None]]) -> tuple[str, Command]:
+def _command(usage: str, act: Callable[[Shell, argparse.Namespace], Awaitable[None]]) -> tuple[str, ShellCommand]:
     """A row from its usage: `[-v version]` and `[-s]` are options, `[word]` may be left out."""
     name, *parts = usage.replace("[-v version]", "[-v]").split()
     words = _Words(prog=name, add_help=False, allow_abbrev=False)
@@ -200,7 +200,7 @@ def _command(usage: str, act: Callable[[Shell, argparse.Namespace], Awaitable[No
             words.add_argument(word, action="store_true")
         else:
             words.add_argument(word, nargs="?" if part.startswith("[") else None)
-    return name, Command(usage, words, act)
+    return name, ShellCommand(usage, words, act)
 
 
 COMMANDS = dict(

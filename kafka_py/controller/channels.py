@@ -21,7 +21,7 @@ from kafka_py.base.supervision import Backoff, Supervisor
 from kafka_py.controller.decisions.batch import ControllerRequest
 from kafka_py.controller.decisions.steps import Address
 from kafka_py.controller.metrics import ChannelMetrics, ChannelsMetrics
-from kafka_py.net.broker_link import BrokerLink, Connection
+from kafka_py.net.broker_link import BrokerLink, LinkConnection
 
 RESEND_AFTER_MS = 100
 
@@ -31,7 +31,7 @@ _PAUSE_AFTER_FAILURE = Backoff(100.0, 1_000.0)
 log = logging.getLogger(__name__)
 
 
-Connect = Callable[[Address], Awaitable[Connection]]
+Connect = Callable[[Address], Awaitable[LinkConnection]]
 """Opens a connection with this broker's id as client id; raises if that fails."""
 
 OnReply = Callable[[ControllerRequest, Any], None]

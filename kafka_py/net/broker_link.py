@@ -15,7 +15,7 @@ from kafka_py.net.client import BrokerConnection
 from kafka_py.net.metrics import LinkMetrics
 
 
-class Connection(Protocol):
+class LinkConnection(Protocol):
     """What is needed of a connection to a broker."""
 
     async def send(self, request: Any, version: int) -> Any:
@@ -59,10 +59,10 @@ class BrokerLink:
 
     __slots__ = ("_connect", "_connection", "_timeout_ms")
 
-    def __init__(self, connect: Callable[[], Awaitable[Connection]], timeout_ms: float) -> None:
+    def __init__(self, connect: Callable[[], Awaitable[LinkConnection]], timeout_ms: float) -> None:
         self._connect = connect
         self._timeout_ms = timeout_ms
-        self._connection: Connection | None = None
+        self._connection: LinkConnection | None = None
 
     async def exchange(self, request: Any, version: int) -> Any:
         """The broker's response. Raises what the connection raises, and TimeoutError; it is closed then."""

@@ -19,7 +19,7 @@ Test = Callable[[Any], bool]
 
 
 @dataclass
-class Wanted:
+class WantedRange:
     """What the filters let through: offsets from `least_offset` to before `end_offset`, times from `least_time_ms`."""
 
     topic: list[Test] = field(default_factory=list)

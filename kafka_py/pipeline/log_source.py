@@ -31,7 +31,7 @@ from kafka_py.log.disk.filenames import (
 from kafka_py.log.disk.files import RealFiles
 from kafka_py.log.state.checkpoints import read_offsets
 from kafka_py.pipeline.fetching import grouped
-from kafka_py.pipeline.filters import Wanted
+from kafka_py.pipeline.filters import WantedRange
 from kafka_py.pipeline.frames import arrow_schema, record_batch, topic_schema
 from kafka_py.pipeline.source import FILTER_PLANNER, caller_file
 from kafka_py.records.batch import BatchHeader, CorruptBatch, iter_headers, verify_crc
@@ -110,7 +110,7 @@ class SegmentSplit(InputPartition):
 class LogReader(DataSourceReader):
     """Reads whole segments."""
 
-    _wanted = Wanted()
+    _wanted = WantedRange()
 
     def __init__(self, options: LogSourceOptions, schema: StructType) -> None:
         self._options = options
@@ -178,7 +178,7 @@ class FilteredLogReader(LogReader):
     """Is also told the query's filters."""
 
     def pushFilters(self, filters: list[Any]) -> list[Any]:
-        self._wanted = Wanted()
+        self._wanted = WantedRange()
         return self._wanted.push(filters)
 
 

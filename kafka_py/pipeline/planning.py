@@ -11,7 +11,7 @@ from typing import TypeVar
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, TopicPartition
 from kafka_py.pipeline.committed import committed_offsets
-from kafka_py.pipeline.filters import Wanted
+from kafka_py.pipeline.filters import WantedRange
 from kafka_py.pipeline.links import Link
 from kafka_py.pipeline.offsets import Offsets, names
 from kafka_py.pipeline.options import Options
@@ -143,7 +143,7 @@ class Planner:
             **(self.earliest(others) if first else self.latest(others)),
         }
 
-    def plan(self, wanted: Wanted) -> list[OffsetRange]:
+    def plan(self, wanted: WantedRange) -> list[OffsetRange]:
         """The ranges of a batch read."""
         partitions = [each for each in self.partitions() if wanted.has(each)]
         starts, ends = self.starts(partitions), self.ends(partitions)

@@ -20,7 +20,7 @@ from kafka_py.base.errors import ConfigError
 from kafka_py.pipeline.committed import commit_offsets
 from kafka_py.pipeline.exactly_once.batches import batches_of
 from kafka_py.pipeline.fetching import RangeReader
-from kafka_py.pipeline.filters import Wanted
+from kafka_py.pipeline.filters import WantedRange
 from kafka_py.pipeline.frames import arrow_schema, record_batch, topic_schema
 from kafka_py.pipeline.links import Link, shared_link
 from kafka_py.pipeline.offsets import Offsets, from_nested, limited, to_nested
@@ -147,7 +147,7 @@ class _Reading:
 class BatchReader(_Reading, DataSourceReader):
     """Reads what there is between two offsets of each partition."""
 
-    _wanted = Wanted()
+    _wanted = WantedRange()
 
     def partitions(self) -> list[TopicSplit]:
         link = Link(self._options.client_settings("driver"))
@@ -166,7 +166,7 @@ class FilteredReader(BatchReader):
     """Is also told the query's filters."""
 
     def pushFilters(self, filters: list[Any]) -> list[Any]:
-        self._wanted = Wanted()
+        self._wanted = WantedRange()
         return self._wanted.push(filters)
 
 

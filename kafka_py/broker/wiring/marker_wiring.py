@@ -12,7 +12,7 @@ from kafka_py.broker.wiring.broker_environment import BrokerEnvironment
 from kafka_py.coordinator.metrics import MarkerConnectionMetrics
 from kafka_py.coordinator.transactions.marker_channels import MarkerChannels
 from kafka_py.coordinator.transactions.marker_queues import UNREACHABLE
-from kafka_py.net.broker_link import Connection, CountedConnection
+from kafka_py.net.broker_link import CountedConnection, LinkConnection
 from kafka_py.net.client import BrokerConnection, ConnectionLost
 
 
@@ -22,7 +22,7 @@ def make_marker_channels(env: BrokerEnvironment, metadata: MetadataCache) -> Mar
     listener = env.listening.inter_broker_listener
     traffic = MarkerConnectionMetrics(env.registry)
 
-    async def connect(broker: int) -> Connection:
+    async def connect(broker: int) -> LinkConnection:
         address = metadata.address(broker, listener)
         if address is None:
             raise ConnectionLost(f"broker {broker} is not alive, or does not have the listener {listener}")

@@ -39,7 +39,7 @@ class PartitionRow(NamedTuple):
         return None if self.offset is None or self.end_offset is None else self.end_offset - self.offset
 
 
-class GroupOffsets(NamedTuple):
+class ShownGroup(NamedTuple):
     """A group with a row for each partition that a member has or an offset is committed for."""
 
     description: ConsumerGroupDescription
@@ -68,7 +68,7 @@ def says_more(group: str, state: str, count: int) -> bool:
 # ---- offsets and lag
 
 
-async def collect_offsets(admin: AsyncAdminClient, groups: Collection[str], timeout: float) -> list[GroupOffsets]:
+async def collect_offsets(admin: AsyncAdminClient, groups: Collection[str], timeout: float) -> list[ShownGroup]:
     """The groups by id, with committed offsets and the ends of partitions. Raises KafkaError."""
     described = (await admin.describe_consumer_groups(groups, timeout=timeout)).all()
     answers = await asyncio.gather(*(admin.list_consumer_group_offsets(group, timeout=timeout) for group in described))
@@ -80,7 +80,7 @@ async def collect_offsets(admin: AsyncAdminClient, groups: Collection[str], time
     wanted |= {tp for description in described.values() for member in description.members for tp in member.assignment}
     ends = await end_offsets(admin, wanted, timeout)
     return [
-        GroupOffsets(described[group], rows_of(described[group].members, committed[group], ends))
+        ShownGroup(described[group], rows_of(described[group].members, committed[group], ends))
         for group in sorted(described)
     ]
 

@@ -28,7 +28,7 @@ PATIENCE_S = 60
 SHOWN_EVERY = 1000
 
 
-class Wanted(NamedTuple):
+class LatencyRun(NamedTuple):
     """What the command line asks for. properties: of both clients."""
 
     servers: str
@@ -39,7 +39,7 @@ class Wanted(NamedTuple):
     properties: dict[str, str]
 
 
-def wanted(arguments: Sequence[str]) -> Wanted:
+def wanted(arguments: Sequence[str]) -> LatencyRun:
     """The arguments by name. Raises UsageError, CommandFailed; ConfigError for a bad file."""
     if len(arguments) not in (5, 6):
         raise UsageError(USAGE)
@@ -49,7 +49,7 @@ def wanted(arguments: Sequence[str]) -> Wanted:
     if not (messages.isdigit() and int(messages) > 0 and size.isdigit()):
         raise CommandFailed(f"{messages} and {size} should be numbers, of messages and of bytes")
     properties = read_properties(arguments[5]) if len(arguments) == 6 else {}
-    return Wanted(servers, topic, int(messages), acks, int(size), properties)
+    return LatencyRun(servers, topic, int(messages), acks, int(size), properties)
 
 
 def random_bytes(size: int) -> bytes:
@@ -58,7 +58,7 @@ def random_bytes(size: int) -> bytes:
 
 
 def measure(
-    producer: Producer, consumer: Consumer, what: Wanted, show: Callable[[str], object] = print
+    producer: Producer, consumer: Consumer, what: LatencyRun, show: Callable[[str], object] = print
 ) -> list[float]:
     """The times of all messages, in ms, in order of sending. Raises CommandFailed when one does not come back."""
     times: list[float] = []
@@ -114,7 +114,7 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def make_topic(what: Wanted, common: dict[str, str]) -> None:
+def make_topic(what: LatencyRun, common: dict[str, str]) -> None:
     """The topic, with one partition, if there is none."""
     from kafka_py.clients.admin.client import AdminClient
     from kafka_py.clients.admin.topics import NewTopic

@@ -187,20 +187,20 @@ def plan_text(assignment: Replicas) -> str:
 # ---- moves and throttles
 
 
-class Move(NamedTuple):
+class ReplicaMove(NamedTuple):
     """Whence a partition's data is read, and to which brokers it goes."""
 
     sources: list[int]
     destinations: list[int]
 
 
-Moves = dict[TopicPartition, Move]
+Moves = dict[TopicPartition, ReplicaMove]
 
 
 def moves_under_way(reassignments: Mapping[TopicPartition, PartitionReassignment]) -> Moves:
     """The moves that run already."""
     return {
-        partition: Move([id_ for id_ in one.replicas if id_ not in one.adding], list(one.adding))
+        partition: ReplicaMove([id_ for id_ in one.replicas if id_ not in one.adding], list(one.adding))
         for partition, one in reassignments.items()
     }
 
@@ -219,7 +219,7 @@ def planned_moves(
         if partition not in moves and not current.get(partition):
             raise CommandFailed(f"Trying to reassign a topic partition {partition} with 0 replicas")
         sources = moves[partition].sources if partition in moves else list(current[partition])
-        moves[partition] = Move(sources, [broker for broker in target if broker not in sources])
+        moves[partition] = ReplicaMove(sources, [broker for broker in target if broker not in sources])
     return moves
 
 

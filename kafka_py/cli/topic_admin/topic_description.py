@@ -53,7 +53,7 @@ class PartitionDescription:
 
 
 @dataclass(frozen=True, slots=True)
-class TopicDescription:
+class ShownTopic:
     """One topic. configs: those that are not at their default, in order, as text.
 
     min_insync_replicas: what the min-isr filters compare with; None where it is not known (ZooKeeper).
@@ -92,7 +92,7 @@ class Describing:
     only_overridden: bool = False
     live_brokers: Collection[int] = field(default_factory=frozenset)
 
-    def lines(self, topic: TopicDescription) -> Iterator[str]:
+    def lines(self, topic: ShownTopic) -> Iterator[str]:
         """The lines of one topic, partitions by number."""
         if not self.report and (topic.configs or not self.only_overridden):
             yield topic.line()
@@ -101,7 +101,7 @@ class Describing:
                 if self.shows(partition, topic):
                     yield partition.line(topic.name, topic.marked_for_deletion)
 
-    def shows(self, partition: PartitionDescription, topic: TopicDescription) -> bool:
+    def shows(self, partition: PartitionDescription, topic: ShownTopic) -> bool:
         """Whether the filter lets a partition through."""
         has_leader = partition.leader is not None
         least = topic.min_insync_replicas or 0

@@ -12,7 +12,7 @@ from kafka_py.cli.topic_admin.topic_description import (
     MIN_INSYNC_REPLICAS,
     Describing,
     PartitionDescription,
-    TopicDescription,
+    ShownTopic,
 )
 from kafka_py.cli.topic_admin.topic_requests import TopicRequest, require_found, select_topics
 from kafka_py.clients.admin.client import AdminClient
@@ -100,10 +100,10 @@ def _describe(admin: AdminClient, request: TopicRequest) -> None:
             print(line)
 
 
-def description_of(topic: DescribedTopic, configs: Mapping[str, ConfigEntry]) -> TopicDescription:
+def description_of(topic: DescribedTopic, configs: Mapping[str, ConfigEntry]) -> ShownTopic:
     """A topic as the tool shows it; a setting of the broker that differs from the default counts as the topic's."""
     least = configs.get(MIN_INSYNC_REPLICAS)
-    return TopicDescription(
+    return ShownTopic(
         topic.name,
         [
             PartitionDescription(

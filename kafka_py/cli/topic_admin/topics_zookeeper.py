@@ -17,7 +17,7 @@ from kafka_py.base.ids import NO_LEADER, ZERO_UUID, TopicPartition
 from kafka_py.broker.requests.topic_admin import BROKER_DEFAULT, RackMode, TopicAdmin, TopicToCreate, registered_brokers
 from kafka_py.cli.common.command import CommandFailed
 from kafka_py.cli.common.zookeeper_connection import on_zookeeper
-from kafka_py.cli.topic_admin.topic_description import Describing, PartitionDescription, TopicDescription
+from kafka_py.cli.topic_admin.topic_description import Describing, PartitionDescription, ShownTopic
 from kafka_py.cli.topic_admin.topic_requests import TopicRequest, require_found, select_topics
 from kafka_py.controller import topic_names
 from kafka_py.controller.configs import ControllerOptions
@@ -165,7 +165,7 @@ async def _describe(store: ZkStore, request: TopicRequest) -> None:
             print(f"Topic {name} doesn't exist!")
             continue
         assignment = assignments[name]
-        topic = TopicDescription(
+        topic = ShownTopic(
             name,
             [
                 _partition(number, row, states.get(TopicPartition(name, number)))

@@ -89,7 +89,7 @@ def consumer_properties(options: argparse.Namespace) -> dict[str, str]:
     }
 
 
-class Progress:
+class CopyProgress:
     """What was copied and what remains, as lines of JSON. now_ms: the wall clock."""
 
     def __init__(self, transactional_id: str, out: TextIO, now_ms: Callable[[], int]) -> None:
@@ -132,7 +132,7 @@ def messages_remaining(consumer: Consumer, partition: TopicPartition) -> int:
     return max(0, consumer.end_offsets([partition]).get(partition, position) - position)
 
 
-def open_input(consumer: Consumer, options: argparse.Namespace, progress: Progress) -> None:
+def open_input(consumer: Consumer, options: argparse.Namespace, progress: CopyProgress) -> None:
     """Has the consumer read what the options name, and notes how much that is."""
     if options.group_mode:
         consumer.subscribe([options.input_topic], listener=_listener(consumer, progress))
@@ -143,7 +143,7 @@ def open_input(consumer: Consumer, options: argparse.Namespace, progress: Progre
     progress.remaining = min(messages_remaining(consumer, partition), most)
 
 
-def _listener(consumer: Consumer, progress: Progress) -> RebalanceListener:
+def _listener(consumer: Consumer, progress: CopyProgress) -> RebalanceListener:
     from kafka_py.clients.consumer.listener import RebalanceListener
 
     class Counting(RebalanceListener):
@@ -159,7 +159,7 @@ class RandomAbort(Exception):
 
 
 def copy_once(
-    consumer: Consumer, producer: Producer, options: argparse.Namespace, progress: Progress, draw: random.Random
+    consumer: Consumer, producer: Producer, options: argparse.Namespace, progress: CopyProgress, draw: random.Random
 ) -> None:
     """One poll as one transaction; after an abort the consumer is back where its group has committed.
 
@@ -207,7 +207,7 @@ def main(arguments: Sequence[str]) -> int:
     from kafka_py.clients.consumer.consumer import Consumer
     from kafka_py.clients.producer.producer import Producer
 
-    progress = Progress(options.transactional_id, sys.stdout, lambda: time.time_ns() // 1_000_000)
+    progress = CopyProgress(options.transactional_id, sys.stdout, lambda: time.time_ns() // 1_000_000)
     draw = random.Random()
     with EndSignals() as signals:
         try:

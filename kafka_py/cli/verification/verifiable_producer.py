@@ -107,7 +107,7 @@ def producer_properties(options: argparse.Namespace) -> dict[str, str]:
     return properties
 
 
-class Tally:
+class AckTally:
     """What was sent and what was acknowledged, told as it happens. The callbacks run on the producer's thread."""
 
     def __init__(self, events: Events, topic: str) -> None:
@@ -141,7 +141,7 @@ class Tally:
 def produce(
     producer: Producer,
     options: argparse.Namespace,
-    tally: Tally,
+    tally: AckTally,
     now_ms: Callable[[], float] = lambda: time.time() * 1000,
 ) -> None:
     """Sends the numbers, as many and as fast as the options say. now_ms: a clock in ms."""
@@ -168,7 +168,7 @@ def main(arguments: Sequence[str]) -> int:
     check(options, table)
     log_warnings()
     events = Events(sys.stdout)
-    tally = Tally(events, options.topic)
+    tally = AckTally(events, options.topic)
     from kafka_py.clients.producer.producer import Producer
 
     producer = Producer(producer_properties(options))

@@ -15,7 +15,7 @@ from kafka_py.base.purgatory import Purgatory
 from kafka_py.base.timers import Timers
 from kafka_py.coordinator.groups import overview, sessions
 from kafka_py.coordinator.groups.context import Context, Store
-from kafka_py.coordinator.groups.driver import Driver
+from kafka_py.coordinator.groups.driver import GroupDriver
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.joining import Join, check_session_timeout
 from kafka_py.coordinator.groups.leaving import Leave
@@ -64,7 +64,7 @@ class Membership:
         self._clock = clock
         self._limits = limits
         self.new_id = new_id
-        self._driver = Driver(context)
+        self._driver = GroupDriver(context)
         self.sessions = self._driver.timers
 
     # ---- members

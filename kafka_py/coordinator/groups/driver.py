@@ -18,16 +18,16 @@ from kafka_py.base.purgatory import DelayedOperation, Purgatory
 from kafka_py.base.timers import Timer, Timers
 from kafka_py.coordinator.groups.context import Context
 from kafka_py.coordinator.groups.group import Group
-from kafka_py.coordinator.groups.machine import Event, TimeOver, Written, handle
+from kafka_py.coordinator.groups.machine import Event, RecordWritten, TimeOver, handle
 from kafka_py.coordinator.groups.moment import Moment
 from kafka_py.coordinator.groups.outcome import (
     ROUND,
     SYNCS,
     Assigned,
     Emptied,
+    GroupOutcome,
+    GroupRecord,
     Level,
-    Outcome,
-    Record,
     Reply,
     TimerChange,
     TimerKind,
@@ -43,7 +43,7 @@ TRY_AGAIN_MS = 1_000
 _LEVELS = {Level.INFO: logging.INFO, Level.WARNING: logging.WARNING, Level.ERROR: logging.ERROR}
 
 
-class Driver:
+class GroupDriver:
     """Passes every event of a group to `handle`, one after the other."""
 
     def __init__(self, context: Context) -> None:
@@ -77,7 +77,7 @@ class Driver:
         group.adopt(outcome.group)
         self._perform(group, outcome, asked)
 
-    def _perform(self, group: Group, outcome: Outcome, asked: Ticket | None) -> None:
+    def _perform(self, group: Group, outcome: GroupOutcome, asked: Ticket | None) -> None:
         """Carries out all steps, even if a response fails; an exception of the response to `asked` is raised last."""
         for level, text in outcome.notes:
             log.log(_LEVELS[level], "%s", text)
@@ -127,7 +127,7 @@ class Driver:
         self._after_write.setdefault(group, []).append(then)
         return True
 
-    def _append(self, group: Group, record: Record) -> None:
+    def _append(self, group: Group, record: GroupRecord) -> None:
         """Has the record written. An unforeseen exception of the store counts as a failed write."""
         store = self._context.store
         is_over = False
@@ -145,10 +145,10 @@ class Driver:
         if isinstance(record.change, Assigned):
             self._context.on_rebalance_completed()
 
-    def _written(self, group: Group, record: Record, error: ErrorCode) -> None:
+    def _written(self, group: Group, record: GroupRecord, error: ErrorCode) -> None:
         guard = self._context.store.guard
         with guard(group):
-            self.handle(group, Written(record.change, error))
+            self.handle(group, RecordWritten(record.change, error))
         if isinstance(record.change, Emptied):
             for then in self._after_write.pop(group, ()):
                 with guard(group):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kafka_py.coordinator.groups.offsets import GroupOffsets
 
 
-class RoundKind(Enum):
+class JoinPhaseKind(Enum):
     """What a join phase waits for, at most until its timer fires."""
 
     FIRST = "first"  # for its full delay, because more members may join
@@ -31,10 +31,10 @@ class RoundKind(Enum):
     EMPTYING = "emptying"  # the record of a generation without members to be written; has no timer
 
 
-class Round(NamedTuple):
+class JoinPhase(NamedTuple):
     """A join phase in progress. delay_ms, remaining_ms: of a group's first one, this delay and the rest allowed."""
 
-    kind: RoundKind
+    kind: JoinPhaseKind
     delay_ms: int = 0
     remaining_ms: int = 0
 
@@ -93,7 +93,7 @@ class Group:
         self.pending_members: dict[str, None] = {}
         self.joins: dict[str, Ticket] = {}
         self.syncs: dict[str, Ticket] = {}
-        self.round: Round | None = None
+        self.round: JoinPhase | None = None
         self.pending_syncs: set[str] = set()
         self.new_member_added = False
         self.current_state_timestamp: int | None = now_ms
@@ -183,7 +183,7 @@ class Group:
     @property
     def is_being_emptied(self) -> bool:
         """Whether the record of a generation without members is being written."""
-        return self.round is not None and self.round.kind is RoundKind.EMPTYING
+        return self.round is not None and self.round.kind is JoinPhaseKind.EMPTYING
 
     @property
     def is_empty(self) -> bool:

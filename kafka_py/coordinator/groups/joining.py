@@ -14,7 +14,7 @@ from kafka_py.coordinator.groups import sessions
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.member import NEW_MEMBER_TIMEOUT_MS, Member
 from kafka_py.coordinator.groups.moment import Limits, Moment
-from kafka_py.coordinator.groups.outcome import Outcome
+from kafka_py.coordinator.groups.outcome import GroupOutcome
 from kafka_py.coordinator.groups.parked import park_join
 from kafka_py.coordinator.groups.rebalancing import joined, maybe_prepare, progress, remove_member
 from kafka_py.coordinator.groups.requests import NO_MEMBER_ID, JoinRequest, JoinResult, Ticket, refused_join
@@ -42,7 +42,7 @@ def check_session_timeout(request: JoinRequest, limits: Limits) -> None:
         raise KafkaError(ErrorCode.INVALID_SESSION_TIMEOUT)
 
 
-def join(group: Group, event: Join, moment: Moment, out: Outcome) -> None:
+def join(group: Group, event: Join, moment: Moment, out: GroupOutcome) -> None:
     """Answers at once, or when the join phase ends."""
     request = event.request
     try:
@@ -74,7 +74,7 @@ def _has_room(group: Group, request: JoinRequest, most: int) -> bool:
     return member_id in group.members or len(group.members) < most
 
 
-def _turn_away(group: Group, event: Join, moment: Moment, out: Outcome) -> None:
+def _turn_away(group: Group, event: Join, moment: Moment, out: GroupOutcome) -> None:
     """Refuses a member beyond the limit, and removes it if it was in the group."""
     member_id = event.request.member_id
     member = group.members.get(member_id)
@@ -87,7 +87,7 @@ def _turn_away(group: Group, event: Join, moment: Moment, out: Outcome) -> None:
 # ---- new members
 
 
-def _join_unknown(group: Group, event: Join, moment: Moment, out: Outcome) -> None:
+def _join_unknown(group: Group, event: Join, moment: Moment, out: GroupOutcome) -> None:
     request = event.request
     _check_open(group, request)
     instance_id = request.group_instance_id
@@ -101,7 +101,7 @@ def _join_unknown(group: Group, event: Join, moment: Moment, out: Outcome) -> No
         _add(group, event, member_id, moment, out)
 
 
-def _add(group: Group, event: Join, member_id: str, moment: Moment, out: Outcome) -> None:
+def _add(group: Group, event: Join, member_id: str, moment: Moment, out: GroupOutcome) -> None:
     request = event.request
     member = Member(
         member_id,
@@ -127,7 +127,7 @@ def _add(group: Group, event: Join, member_id: str, moment: Moment, out: Outcome
 # ---- members that have an id
 
 
-def _join_known(group: Group, event: Join, moment: Moment, out: Outcome) -> None:
+def _join_known(group: Group, event: Join, moment: Moment, out: GroupOutcome) -> None:
     request = event.request
     _check_open(group, request)
     member_id, instance_id = request.member_id, request.group_instance_id
@@ -142,7 +142,7 @@ def _join_known(group: Group, event: Join, moment: Moment, out: Outcome) -> None
     _rejoin(group, member, event, moment, out)
 
 
-def _rejoin(group: Group, member: Member, event: Join, moment: Moment, out: Outcome) -> None:
+def _rejoin(group: Group, member: Member, event: Join, moment: Moment, out: GroupOutcome) -> None:
     """A member rejoins. This starts a rebalance only with a reason: the leader may have seen new partitions, or the
     member's metadata has changed, which may change the assignment.
     """
@@ -157,7 +157,7 @@ def _rejoin(group: Group, member: Member, event: Join, moment: Moment, out: Outc
         _update(group, member_id, event, moment, out)
 
 
-def _update(group: Group, member_id: str, event: Join, moment: Moment, out: Outcome) -> None:
+def _update(group: Group, member_id: str, event: Join, moment: Moment, out: GroupOutcome) -> None:
     request = event.request
     group.set_protocols(member_id, request.protocols)
     member = group.changing(member_id)

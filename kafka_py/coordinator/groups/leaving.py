@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kafka_py.base.errors import ErrorCode
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.moment import Moment
-from kafka_py.coordinator.groups.outcome import Outcome
+from kafka_py.coordinator.groups.outcome import GroupOutcome
 from kafka_py.coordinator.groups.rebalancing import remove_member, remove_pending
 from kafka_py.coordinator.groups.requests import NO_MEMBER_ID, Leaver, Ticket
 
@@ -23,12 +23,12 @@ class Leave(NamedTuple):
     ticket: Ticket
 
 
-def leave(group: Group, event: Leave, moment: Moment, out: Outcome) -> None:
+def leave(group: Group, event: Leave, moment: Moment, out: GroupOutcome) -> None:
     """Answers with the result for each member."""
     out.reply(event.ticket, [_leave(group, leaver, moment, out) for leaver in event.leavers])
 
 
-def _leave(group: Group, leaver: Leaver, moment: Moment, out: Outcome) -> ErrorCode:
+def _leave(group: Group, leaver: Leaver, moment: Moment, out: GroupOutcome) -> ErrorCode:
     member_id, instance_id = leaver
     if member_id != NO_MEMBER_ID and group.is_fenced(instance_id, member_id):
         return ErrorCode.FENCED_INSTANCE_ID

@@ -1,8 +1,8 @@
-"""The group as a state machine: an event is the input, an Outcome the output.
+"""The group as a state machine: an event is the input, a GroupOutcome the output.
 
-`handle` leaves the group as it is and returns an Outcome: the group as it is to be from now on, and what has to happen.
-driver.py supplies the events, and applies and carries out the outcomes. Everything that `handle` calls is pure: no
-store, no clock, no callbacks, no logging; it changes only the copy that becomes the outcome.
+`handle` leaves the group as it is and returns a GroupOutcome: the group as it is to be from now on, and what has to
+happen. driver.py supplies the events, and applies and carries out the outcomes. Everything that `handle` calls is pure:
+no store, no clock, no callbacks, no logging; it changes only the copy that becomes the outcome.
 Source: docs/reference/groups.md, sections 2 to 6 and 10.
 """
 
@@ -16,7 +16,7 @@ from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.joining import Join, join
 from kafka_py.coordinator.groups.leaving import Leave, leave
 from kafka_py.coordinator.groups.moment import Moment
-from kafka_py.coordinator.groups.outcome import Assigned, Change, Emptied, Outcome, TimerKind, TimerName
+from kafka_py.coordinator.groups.outcome import Assigned, Change, Emptied, GroupOutcome, TimerKind, TimerName
 from kafka_py.coordinator.groups.parked import answer_join, answer_sync
 from kafka_py.coordinator.groups.rebalancing import (
     emptied,
@@ -39,7 +39,7 @@ class TimeOver(NamedTuple):
     timer: TimerName
 
 
-class Written(NamedTuple):
+class RecordWritten(NamedTuple):
     """A record is acknowledged, or failed to be written. error: the error for the members in that case."""
 
     change: Change
@@ -54,17 +54,17 @@ class Unloaded(NamedTuple):
     """The group was unloaded, because its coordinator is another broker now, or was removed."""
 
 
-Event = Join | Sync | Leave | TimeOver | Written | Loaded | Unloaded
+Event = Join | Sync | Leave | TimeOver | RecordWritten | Loaded | Unloaded
 
 
-def handle(group: Group, event: Event, moment: Moment) -> Outcome:
+def handle(group: Group, event: Event, moment: Moment) -> GroupOutcome:
     """Decides what follows from one event. The caller applies it: `group.adopt(outcome.group)`."""
-    out = Outcome(group.copy())
+    out = GroupOutcome(group.copy())
     _decide(out.group, event, moment, out)
     return out
 
 
-def _decide(group: Group, event: Event, moment: Moment, out: Outcome) -> None:
+def _decide(group: Group, event: Event, moment: Moment, out: GroupOutcome) -> None:
     match event:
         case Join():
             join(group, event, moment, out)
@@ -74,7 +74,7 @@ def _decide(group: Group, event: Event, moment: Moment, out: Outcome) -> None:
             leave(group, event, moment, out)
         case TimeOver(timer):
             _time_over(group, timer, moment, out)
-        case Written(change, error):
+        case RecordWritten(change, error):
             _written(group, change, error, moment, out)
         case Loaded():
             _loaded(group, moment, out)
@@ -82,7 +82,7 @@ def _decide(group: Group, event: Event, moment: Moment, out: Outcome) -> None:
             _unloaded(group, moment, out)
 
 
-def _time_over(group: Group, timer: TimerName, moment: Moment, out: Outcome) -> None:
+def _time_over(group: Group, timer: TimerName, moment: Moment, out: GroupOutcome) -> None:
     kind, member_id = timer
     if group.is_dead:
         return
@@ -100,7 +100,7 @@ def _time_over(group: Group, timer: TimerName, moment: Moment, out: Outcome) -> 
             remove_member(group, expired, f"no heartbeat of {member_id}", moment, out)
 
 
-def _written(group: Group, change: Change, error: ErrorCode, moment: Moment, out: Outcome) -> None:
+def _written(group: Group, change: Change, error: ErrorCode, moment: Moment, out: GroupOutcome) -> None:
     if isinstance(change, Assigned):
         assigned(group, change, error, moment, out)
     elif isinstance(change, Emptied):
@@ -109,7 +109,7 @@ def _written(group: Group, change: Change, error: ErrorCode, moment: Moment, out
         replaced(group, change, error, moment, out)
 
 
-def _loaded(group: Group, moment: Moment, out: Outcome) -> None:
+def _loaded(group: Group, moment: Moment, out: GroupOutcome) -> None:
     """Restarts the session time-outs of the loaded members."""
     if len(group.members) > moment.limits.group_max_size:
         prepare(group, "freshly loaded group is over capacity", moment, out)
@@ -117,7 +117,7 @@ def _loaded(group: Group, moment: Moment, out: Outcome) -> None:
         sessions.touch(group, member_id, moment.now_ms, out)
 
 
-def _unloaded(group: Group, moment: Moment, out: Outcome) -> None:
+def _unloaded(group: Group, moment: Moment, out: GroupOutcome) -> None:
     """Makes the group Dead, and sends its parked members to the new coordinator."""
     group.become(DEAD, moment.wall_ms)
     forget_rounds(group, out)

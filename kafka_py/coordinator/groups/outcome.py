@@ -73,7 +73,7 @@ class Emptied(NamedTuple):
 Change = Assigned | Replaced | Emptied
 
 
-class Record(NamedTuple):
+class GroupRecord(NamedTuple):
     """A group as it is to be written before its next change, with the members' assignments.
 
     change: applied once the record is written.
@@ -109,7 +109,7 @@ class Note(NamedTuple):
     text: str
 
 
-class Outcome:
+class GroupOutcome:
     """All that follows from one event; each list is in the order in which it has to be carried out.
 
     group: as it is to be from now on; not changed after the decision. The driver applies it, then changes the timers,
@@ -120,7 +120,7 @@ class Outcome:
 
     def __init__(self, group: Group) -> None:
         self.group = group
-        self.records: list[Record] = []
+        self.records: list[GroupRecord] = []
         self.replies: list[Reply] = []
         self.timers: list[TimerChange] = []
         self.notes: list[Note] = []

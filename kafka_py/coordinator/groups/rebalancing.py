@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.coordinator.groups import sessions
-from kafka_py.coordinator.groups.group import Group, Round, RoundKind
+from kafka_py.coordinator.groups.group import Group, JoinPhase, JoinPhaseKind
 from kafka_py.coordinator.groups.member import Member
 from kafka_py.coordinator.groups.moment import Moment
-from kafka_py.coordinator.groups.outcome import ROUND, SYNCS, Emptied, Level, Outcome, Record
+from kafka_py.coordinator.groups.outcome import ROUND, SYNCS, Emptied, GroupOutcome, GroupRecord, Level
 from kafka_py.coordinator.groups.parked import answer_join, answer_sync
 from kafka_py.coordinator.groups.requests import JoinResult, SyncResult, refused_join, refused_sync
 from kafka_py.coordinator.groups.states import (
@@ -27,23 +27,23 @@ from kafka_py.coordinator.groups.states import (
 WRITE_AGAIN_MS = 1_000
 """The pause after a failed write of a generation without members."""
 
-_OPEN = Round(RoundKind.OPEN)
-_NEXT_ATTEMPT = Round(RoundKind.NEXT_ATTEMPT)
-_EMPTYING = Round(RoundKind.EMPTYING)
+_OPEN = JoinPhase(JoinPhaseKind.OPEN)
+_NEXT_ATTEMPT = JoinPhase(JoinPhaseKind.NEXT_ATTEMPT)
+_EMPTYING = JoinPhase(JoinPhaseKind.EMPTYING)
 
-_WAITS = (RoundKind.FIRST, RoundKind.EMPTYING)
+_WAITS = (JoinPhaseKind.FIRST, JoinPhaseKind.EMPTYING)
 """The join phases that do not end although every member has joined."""
 
 # ---- the join phase begins
 
 
-def maybe_prepare(group: Group, reason: str, moment: Moment, out: Outcome) -> None:
+def maybe_prepare(group: Group, reason: str, moment: Moment, out: GroupOutcome) -> None:
     """Begins a rebalance unless its join phase is in progress or the group is Dead."""
     if group.state in CAN_REBALANCE:
         prepare(group, reason, moment, out)
 
 
-def prepare(group: Group, reason: str, moment: Moment, out: Outcome) -> None:
+def prepare(group: Group, reason: str, moment: Moment, out: GroupOutcome) -> None:
     """Begins a rebalance: members whose SyncGroup is parked have to join again."""
     if group.state is COMPLETING_REBALANCE:
         withdraw_assignment(group, ErrorCode.REBALANCE_IN_PROGRESS, moment, out)
@@ -54,12 +54,12 @@ def prepare(group: Group, reason: str, moment: Moment, out: Outcome) -> None:
     out.note(f"Group {group.id} rebalances after generation {group.generation}: {reason}")
     if is_first:
         remaining_ms = max(group.rebalance_timeout_ms - delay_ms, 0)
-        _await_joins(group, Round(RoundKind.FIRST, delay_ms, remaining_ms), delay_ms, moment, out)
+        _await_joins(group, JoinPhase(JoinPhaseKind.FIRST, delay_ms, remaining_ms), delay_ms, moment, out)
     else:
         _await_joins(group, _OPEN, group.rebalance_timeout_ms, moment, out)
 
 
-def progress(group: Group, moment: Moment, out: Outcome) -> None:
+def progress(group: Group, moment: Moment, out: GroupOutcome) -> None:
     """Ends the join phase if it can end; called after a member joined, left or expired."""
     if group.round is not None and _can_end(group, group.round):
         group.round = None
@@ -67,7 +67,7 @@ def progress(group: Group, moment: Moment, out: Outcome) -> None:
         complete_round(group, moment, out)
 
 
-def _await_joins(group: Group, joining: Round, timeout_ms: float, moment: Moment, out: Outcome) -> None:
+def _await_joins(group: Group, joining: JoinPhase, timeout_ms: float, moment: Moment, out: GroupOutcome) -> None:
     if _can_end(group, joining):
         complete_round(group, moment, out)
     else:
@@ -75,20 +75,20 @@ def _await_joins(group: Group, joining: Round, timeout_ms: float, moment: Moment
         out.arm(ROUND, timeout_ms)
 
 
-def _can_end(group: Group, joining: Round) -> bool:
-    if joining.kind in _WAITS or (joining.kind is RoundKind.NEXT_ATTEMPT and not group.members):
+def _can_end(group: Group, joining: JoinPhase) -> bool:
+    if joining.kind in _WAITS or (joining.kind is JoinPhaseKind.NEXT_ATTEMPT and not group.members):
         return False
     return group.has_all_joined
 
 
-def withdraw_assignment(group: Group, error: ErrorCode, moment: Moment, out: Outcome) -> None:
+def withdraw_assignment(group: Group, error: ErrorCode, moment: Moment, out: GroupOutcome) -> None:
     """Clears all assignments of this generation, and answers the parked SyncGroup requests with `error`."""
     for member_id in group.members:
         group.changing(member_id).assignment = b""
     answer_syncs(group, moment, out, error)
 
 
-def answer_syncs(group: Group, moment: Moment, out: Outcome, error: ErrorCode = ErrorCode.NONE) -> None:
+def answer_syncs(group: Group, moment: Moment, out: GroupOutcome, error: ErrorCode = ErrorCode.NONE) -> None:
     """Answers all parked SyncGroup requests, with the member's assignment or with the error."""
     failed = refused_sync(error) if error is not ErrorCode.NONE else None
     for member_id in list(group.syncs):
@@ -101,22 +101,22 @@ def answer_syncs(group: Group, moment: Moment, out: Outcome, error: ErrorCode = 
 # ---- the join phase ends
 
 
-def round_over(group: Group, moment: Moment, out: Outcome) -> None:
+def round_over(group: Group, moment: Moment, out: GroupOutcome) -> None:
     """The join phase has timed out. A first one is extended while members keep joining and the limit allows it."""
     ended = group.round
-    if ended is None or ended.kind is RoundKind.EMPTYING:
+    if ended is None or ended.kind is JoinPhaseKind.EMPTYING:
         return
     group.round = None
-    if ended.kind is RoundKind.FIRST and group.new_member_added and ended.remaining_ms:
+    if ended.kind is JoinPhaseKind.FIRST and group.new_member_added and ended.remaining_ms:
         group.new_member_added = False
         delay_ms = min(moment.limits.group_initial_rebalance_delay_ms, ended.remaining_ms)
         left_ms = max(ended.remaining_ms - ended.delay_ms, 0)
-        _await_joins(group, Round(RoundKind.FIRST, delay_ms, left_ms), delay_ms, moment, out)
+        _await_joins(group, JoinPhase(JoinPhaseKind.FIRST, delay_ms, left_ms), delay_ms, moment, out)
     else:
         complete_round(group, moment, out)
 
 
-def complete_round(group: Group, moment: Moment, out: Outcome) -> None:
+def complete_round(group: Group, moment: Moment, out: GroupOutcome) -> None:
     """Every member has joined, or the time-out is over: dynamic members that did not join are removed, static ones
     stay, and the next generation begins.
     """
@@ -134,7 +134,7 @@ def complete_round(group: Group, moment: Moment, out: Outcome) -> None:
         _begin_empty_generation(group, moment, out)
 
 
-def _remove_absent(group: Group, out: Outcome) -> None:
+def _remove_absent(group: Group, out: GroupOutcome) -> None:
     absent = [
         member for member in group.members.values() if member.member_id not in group.joins and not member.is_static
     ]
@@ -145,7 +145,7 @@ def _remove_absent(group: Group, out: Outcome) -> None:
         _forget(group, member, out)
 
 
-def _elect_present_leader(group: Group, out: Outcome) -> bool:
+def _elect_present_leader(group: Group, out: GroupOutcome) -> bool:
     """Replaces a leader that has not joined by the longest-standing member that has; False if no member has."""
     if group.leader not in group.joins:
         present = next((member_id for member_id in group.members if member_id in group.joins), None)
@@ -156,7 +156,7 @@ def _elect_present_leader(group: Group, out: Outcome) -> bool:
     return True
 
 
-def _begin_generation(group: Group, moment: Moment, out: Outcome) -> None:
+def _begin_generation(group: Group, moment: Moment, out: GroupOutcome) -> None:
     group.generation += 1
     group.protocol = group.select_protocol()
     group.become(COMPLETING_REBALANCE, moment.wall_ms)
@@ -180,7 +180,7 @@ def joined(group: Group, member_id: str) -> JoinResult:
 # ---- a generation without members
 
 
-def _begin_empty_generation(group: Group, moment: Moment, out: Outcome) -> None:
+def _begin_empty_generation(group: Group, moment: Moment, out: GroupOutcome) -> None:
     """No member is left: the group becomes Empty once the record of that is written. Members that join meanwhile
     take part in the next rebalance.
 
@@ -189,10 +189,10 @@ def _begin_empty_generation(group: Group, moment: Moment, out: Outcome) -> None:
     """
     following = group.next_without_members(moment.wall_ms)
     group.round = _EMPTYING
-    out.records.append(Record(following, {}, Emptied(following.generation)))
+    out.records.append(GroupRecord(following, {}, Emptied(following.generation)))
 
 
-def emptied(group: Group, change: Emptied, error: ErrorCode, moment: Moment, out: Outcome) -> None:
+def emptied(group: Group, change: Emptied, error: ErrorCode, moment: Moment, out: GroupOutcome) -> None:
     """The record of a generation without members is written, or failed: then the group keeps its state, and the next
     generation begins when members have joined, or after a pause.
     """
@@ -217,14 +217,14 @@ def emptied(group: Group, change: Emptied, error: ErrorCode, moment: Moment, out
 # ---- missing syncs
 
 
-def synced(group: Group, member_id: str, out: Outcome) -> None:
+def synced(group: Group, member_id: str, out: GroupOutcome) -> None:
     """The member's SyncGroup has arrived."""
     group.pending_syncs.discard(member_id)
     if not group.pending_syncs:
         out.cancel(SYNCS)
 
 
-def syncs_overdue(group: Group, moment: Moment, out: Outcome) -> None:
+def syncs_overdue(group: Group, moment: Moment, out: GroupOutcome) -> None:
     """The rebalance time-out after the join phase is over: members that have not synced are removed."""
     if group.state not in (COMPLETING_REBALANCE, STABLE):
         return
@@ -240,20 +240,20 @@ def syncs_overdue(group: Group, moment: Moment, out: Outcome) -> None:
 # ---- members that leave
 
 
-def remove_member(group: Group, member: Member, reason: str, moment: Moment, out: Outcome) -> None:
+def remove_member(group: Group, member: Member, reason: str, moment: Moment, out: GroupOutcome) -> None:
     """A member left or expired: a rebalance begins without it, or the join phase in progress may end."""
     _forget(group, member, out)
     maybe_prepare(group, reason, moment, out)
     progress(group, moment, out)
 
 
-def remove_pending(group: Group, member_id: str, moment: Moment, out: Outcome) -> None:
+def remove_pending(group: Group, member_id: str, moment: Moment, out: GroupOutcome) -> None:
     """A new member did not join with its issued id in time."""
     sessions.forget_pending(group, member_id, out)
     progress(group, moment, out)
 
 
-def _forget(group: Group, member: Member, out: Outcome) -> None:
+def _forget(group: Group, member: Member, out: GroupOutcome) -> None:
     """Removes a member; its parked requests are answered, so that a client that is still alive joins again."""
     sessions.end(group, member.member_id, out)
     answer_join(group, member.member_id, refused_join("", ErrorCode.UNKNOWN_MEMBER_ID), out)
@@ -261,7 +261,7 @@ def _forget(group: Group, member: Member, out: Outcome) -> None:
     group.remove(member.member_id)
 
 
-def forget_rounds(group: Group, out: Outcome) -> None:
+def forget_rounds(group: Group, out: GroupOutcome) -> None:
     """Cancels all timers of a removed group."""
     group.round = None
     out.cancel(ROUND)

@@ -12,7 +12,7 @@ from math import ceil
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.member import Member
-from kafka_py.coordinator.groups.outcome import Outcome, TimerChange, TimerKind, TimerName
+from kafka_py.coordinator.groups.outcome import GroupOutcome, TimerChange, TimerKind, TimerName
 from kafka_py.coordinator.groups.states import PREPARING_REBALANCE
 
 _ROUNDING_MS = 1.0
@@ -48,27 +48,27 @@ def extend(member: Member, timeout_ms: float, now_ms: float) -> TimerChange | No
     return TimerChange(TimerName(TimerKind.SESSION, member.member_id), timeout_ms)
 
 
-def touch(group: Group, member_id: str, now_ms: float, out: Outcome) -> None:
+def touch(group: Group, member_id: str, now_ms: float, out: GroupOutcome) -> None:
     """Extends the session by its whole time-out from now on."""
     member = group.changing(member_id)
     keep(member, member.session_timeout_ms, now_ms, out)
 
 
-def keep(member: Member, timeout_ms: float, now_ms: float, out: Outcome) -> None:
+def keep(member: Member, timeout_ms: float, now_ms: float, out: GroupOutcome) -> None:
     """As `extend`, of a member that is being changed; collects the change of the timer in an outcome."""
     change = extend(member, timeout_ms, now_ms)
     if change is not None:
         out.timers.append(change)
 
 
-def end(group: Group, member_id: str, out: Outcome) -> None:
+def end(group: Group, member_id: str, out: GroupOutcome) -> None:
     """Cancels the timer of a member that is removed or gets a new id."""
     if group.members[member_id].looks_at_ms is not None:
         group.changing(member_id).looks_at_ms = None
         out.cancel(TimerName(TimerKind.SESSION, member_id))
 
 
-def look(group: Group, member_id: str, now_ms: float, out: Outcome) -> Member | None:
+def look(group: Group, member_id: str, now_ms: float, out: GroupOutcome) -> Member | None:
     """The timer of a member fired: returns the member if its session has expired."""
     if member_id not in group.members or group.is_dead:
         return None
@@ -84,13 +84,13 @@ def look(group: Group, member_id: str, now_ms: float, out: Outcome) -> Member | 
     return None
 
 
-def expect(group: Group, member_id: str, timeout_ms: float, out: Outcome) -> None:
+def expect(group: Group, member_id: str, timeout_ms: float, out: GroupOutcome) -> None:
     """Starts the time-out within which a new member has to join with its issued id."""
     group.pending_members[member_id] = None
     out.arm(TimerName(TimerKind.PENDING, member_id), timeout_ms)
 
 
-def forget_pending(group: Group, member_id: str, out: Outcome) -> bool:
+def forget_pending(group: Group, member_id: str, out: GroupOutcome) -> bool:
     """Removes a pending id; False if it was not pending."""
     if member_id not in group.pending_members:
         return False

@@ -9,7 +9,7 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.coordinator.groups import sessions
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.moment import Moment
-from kafka_py.coordinator.groups.outcome import Level, Outcome, Record, Replaced
+from kafka_py.coordinator.groups.outcome import GroupOutcome, GroupRecord, Level, Replaced
 from kafka_py.coordinator.groups.parked import answer_join, answer_sync, park_join
 from kafka_py.coordinator.groups.rebalancing import prepare
 from kafka_py.coordinator.groups.requests import (
@@ -24,7 +24,7 @@ from kafka_py.coordinator.groups.states import COMPLETING_REBALANCE, STABLE
 
 
 def replace_static_member(
-    group: Group, request: JoinRequest, new_id: str, ticket: Ticket, moment: Moment, out: Outcome
+    group: Group, request: JoinRequest, new_id: str, ticket: Ticket, moment: Moment, out: GroupOutcome
 ) -> None:
     """A registered instance id joins without a member id: it becomes `new_id`, and its previous member id is fenced.
 
@@ -51,13 +51,13 @@ def replace_static_member(
     if group.state is STABLE and group.select_protocol() == group.protocol:
         assignments = {each.member_id: each.assignment for each in group.members.values()}
         change = Replaced(group.generation, new_id, old_id, old_leader, old_protocols)
-        out.records.append(Record(group, assignments, change))
+        out.records.append(GroupRecord(group, assignments, change))
     elif group.state in (STABLE, COMPLETING_REBALANCE):
         # The leader may be computing an assignment for the former id, which would leave the new one without any.
         prepare(group, f"static member {instance_id} came back as {new_id}", moment, out)
 
 
-def replaced(group: Group, change: Replaced, error: ErrorCode, moment: Moment, out: Outcome) -> None:
+def replaced(group: Group, change: Replaced, error: ErrorCode, moment: Moment, out: GroupOutcome) -> None:
     """The new id is written and the member continues, or the write failed and the member keeps its previous id."""
     new_id = member_id = change.member_id
     if group.state is not STABLE or group.generation != change.generation or new_id not in group.members:

@@ -14,7 +14,7 @@ from kafka_py.coordinator.groups import sessions
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.member import Member
 from kafka_py.coordinator.groups.moment import Moment
-from kafka_py.coordinator.groups.outcome import Assigned, Outcome, Record
+from kafka_py.coordinator.groups.outcome import Assigned, GroupOutcome, GroupRecord
 from kafka_py.coordinator.groups.parked import park_sync
 from kafka_py.coordinator.groups.rebalancing import answer_syncs, maybe_prepare, synced, withdraw_assignment
 from kafka_py.coordinator.groups.requests import SyncRequest, SyncResult, Ticket, refused_sync
@@ -28,7 +28,7 @@ class Sync(NamedTuple):
     ticket: Ticket
 
 
-def sync(group: Group, event: Sync, moment: Moment, out: Outcome) -> None:
+def sync(group: Group, event: Sync, moment: Moment, out: GroupOutcome) -> None:
     """Answers at once, or when the leader's assignment is written."""
     request, ticket = event
     try:
@@ -60,16 +60,16 @@ def _member(group: Group, request: SyncRequest) -> Member:
     return member
 
 
-def _take_assignment(group: Group, given: Mapping[str, bytes], out: Outcome) -> None:
+def _take_assignment(group: Group, given: Mapping[str, bytes], out: GroupOutcome) -> None:
     """Has the leader's assignment written. Members that it omits get an empty one, unknown member ids are ignored."""
     assignments = {member_id: given.get(member_id, b"") for member_id in group.members}
     out.note(
         f"Group {group.id}: the leader has assigned generation {group.generation}, {len(assignments)} members"
     )
-    out.records.append(Record(group, assignments, Assigned(group.generation, assignments)))
+    out.records.append(GroupRecord(group, assignments, Assigned(group.generation, assignments)))
 
 
-def assigned(group: Group, change: Assigned, error: ErrorCode, moment: Moment, out: Outcome) -> None:
+def assigned(group: Group, change: Assigned, error: ErrorCode, moment: Moment, out: GroupOutcome) -> None:
     """The assignment is written and becomes valid, or the write failed: then all members have to join again."""
     if group.state is not COMPLETING_REBALANCE or group.generation != change.generation:
         return  # another rebalance began meanwhile and has answered the parked requests

@@ -31,7 +31,7 @@ from kafka_py.coordinator.transactions.marker_queues import (
     pieces,
 )
 from kafka_py.coordinator.transactions.markers import MarkerOutcome, MarkersDone, TransactionMarkers
-from kafka_py.net.broker_link import BrokerLink, Connection
+from kafka_py.net.broker_link import BrokerLink, LinkConnection
 
 MOST_MARKERS = 500
 """Markers in one request; the receiver appends each to a partition."""
@@ -55,7 +55,7 @@ class MarkerChannels:
     def __init__(
         self,
         find_leader: FindLeader,
-        connect: Callable[[int], Awaitable[Connection]],
+        connect: Callable[[int], Awaitable[LinkConnection]],
         *,
         version: int,
         request_timeout_ms: float,

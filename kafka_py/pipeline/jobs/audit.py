@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kafka_py.pipeline.jobs.generic import Source, read_source, source_frame
+from kafka_py.pipeline.jobs.generic import GenericSource, read_source, source_frame
 from kafka_py.pipeline.jobs.spec import Section
 from kafka_py.pipeline.jobs.stopping import Stop
 
@@ -21,8 +21,8 @@ class Audit:
     """What the file says. producer: header:NAME, key or none."""
 
     name: str
-    left: Source
-    right: Source
+    left: GenericSource
+    right: GenericSource
     producer: str
     bucket: str
     settled_before: str | None

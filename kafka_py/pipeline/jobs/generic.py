@@ -18,7 +18,7 @@ TOPIC_COLUMNS = ("key", "value", "topic", "partition", "headers")
 
 
 @dataclass
-class Source:
+class GenericSource:
     """Where rows come from. kind: topic, files or segments."""
 
     kind: str
@@ -44,7 +44,7 @@ class Sink:
 @dataclass
 class Pipeline:
     name: str
-    source: Source
+    source: GenericSource
     steps: list[str]
     sink: Sink
     trigger: str
@@ -71,7 +71,7 @@ def read_pipeline(spec: Section, name: str) -> Pipeline:
     return pipeline
 
 
-def read_source(section: Section, kafka: dict[str, str]) -> Source:
+def read_source(section: Section, kafka: dict[str, str]) -> GenericSource:
     kinds = [kind for kind in ("topic", "pattern", "assign", "files", "segments") if section.has(kind)]
     if len(kinds) != 1:
         raise section.error("topic", "must be given, or else one of pattern, assign, files, segments: where to read")
@@ -81,17 +81,17 @@ def read_source(section: Section, kafka: dict[str, str]) -> Source:
     watermark = _read_watermark(section)
     if kinds[0] == "files":
         form = section.choice("format", *FILE_FORMATS, default="text")
-        source = Source("files", options, form, schema, watermark, place)
+        source = GenericSource("files", options, form, schema, watermark, place)
     elif kinds[0] == "segments":
         topics = section.maybe_text("topics")
         chosen = {**options, **({"subscribe": topics} if topics else {})}
         form = section.choice("format", *FORMATS, default="raw")
-        source = Source("segments", chosen, form, schema, watermark, place)
+        source = GenericSource("segments", chosen, form, schema, watermark, place)
     else:
         name = {"topic": "subscribe", "pattern": "subscribePattern", "assign": "assign"}[kinds[0]]
         own = {f"kafka.{key}": value for key, value in section.settings("kafka").items()}
         form = section.choice("format", *FORMATS, default="raw")
-        source = Source("topic", {**kafka, **own, name: place, **options}, form, schema, watermark)
+        source = GenericSource("topic", {**kafka, **own, name: place, **options}, form, schema, watermark)
     if source.kind != "files" and schema is None and source.format in WITH_SCHEMA:
         raise section.error("schema", f"is missing: {WITH_SCHEMA[source.format]}")
     if source.format in AVRO:
@@ -164,7 +164,7 @@ def _letters(pipeline: Pipeline) -> Sink:
     return Sink("topic", options, "", [], "append", None)
 
 
-def source_frame(source: Source, session: Any, streaming: bool) -> Any:
+def source_frame(source: GenericSource, session: Any, streaming: bool) -> Any:
     reader = session.readStream if streaming else session.read
     if source.kind == "topic":
         return reader.format("kafka_py").options(**source.options).load()

@@ -43,7 +43,7 @@ PRODUCER = {"acks": "all", "enable.idempotence": True, "delivery.timeout.ms": 86
 """A record that gave up would leave a hole behind which others might follow: so none gives up."""
 
 
-class Run(NamedTuple):
+class CopiedRun(NamedTuple):
     """`length` records in a row: the one at `source` became the one at `target`, the next the next."""
 
     source: int
@@ -68,14 +68,14 @@ class Mirror:
 
 
 @dataclass
-class Round:
+class MirrorRound:
     """One plan and, when it is carried out, what came of it. in_transactions: how; targets are not planned then."""
 
     number: int
     start: Offsets
     end: Offsets
     target: Offsets
-    runs: dict[str, list[Run]] = field(default_factory=dict)
+    runs: dict[str, list[CopiedRun]] = field(default_factory=dict)
     in_transactions: bool = False
 
     def to_json(self) -> str:
@@ -87,10 +87,10 @@ class Round:
         )  # fmt: skip
 
     @classmethod
-    def from_json(cls, text: str) -> Round:
+    def from_json(cls, text: str) -> MirrorRound:
         values = json.loads(text)
         start, end, target = (from_nested(values[name]) for name in ("start", "end", "target"))
-        runs = {name: [Run(*each) for each in found] for name, found in values["runs"].items()}
+        runs = {name: [CopiedRun(*each) for each in found] for name, found in values["runs"].items()}
         return cls(values["round"], start, end, target, runs, values.get("in_transactions", False))
 
     def next_targets(self) -> Offsets:
@@ -165,17 +165,17 @@ def run_mirror(job: Mirror, session: Any, stop: Stop) -> int:
     return total
 
 
-def _recall(folder: Folder) -> tuple[Round | None, Round | None]:
+def _recall(folder: Folder) -> tuple[MirrorRound | None, MirrorRound | None]:
     """The last round that was done, and one that was planned after it."""
     names = folder.names()
     done = [name for name in names if name.startswith("done-")]
     plans = [name for name in names if name.startswith("plan-")]
-    last = Round.from_json(folder.read(done[-1])) if done else None
-    plan = Round.from_json(folder.read(plans[-1])) if plans else None
+    last = MirrorRound.from_json(folder.read(done[-1])) if done else None
+    plan = MirrorRound.from_json(folder.read(plans[-1])) if plans else None
     return last, plan if plan is not None and (last is None or plan.number > last.number) else None
 
 
-def _plan(job: Mirror, planner: Planner, target: Link, last: Round | None) -> Round | None:
+def _plan(job: Mirror, planner: Planner, target: Link, last: MirrorRound | None) -> MirrorRound | None:
     """The next round; None when there is nothing new."""
     partitions = planner.partitions()
     done = {} if last is None else last.end
@@ -194,11 +194,11 @@ def _plan(job: Mirror, planner: Planner, target: Link, last: Round | None) -> Ro
     copies = {each: _copy(job, each) for each in partitions}
     number = 0 if last is None else last.number + 1
     if job.exactly_once:
-        return Round(number, start, end, {}, in_transactions=True)
+        return MirrorRound(number, start, end, {}, in_transactions=True)
     known = {} if last is None or last.in_transactions else last.next_targets()
     ends = target.ends([copies[each] for each in partitions if each not in known], LATEST_TIMESTAMP)
     targets = {each: known[each] if each in known else ends[copies[each]] for each in partitions}
-    return Round(number, start, end, targets)
+    return MirrorRound(number, start, end, targets)
 
 
 def _copy(job: Mirror, partition: TopicPartition) -> TopicPartition:
@@ -224,7 +224,7 @@ def _make_topics(job: Mirror, partitions: Iterable[TopicPartition]) -> None:
             admin.create_partitions(few).all()
 
 
-def _carry_out(job: Mirror, options: Options, session: Any, plan: Round, folder: Folder) -> int:
+def _carry_out(job: Mirror, options: Options, session: Any, plan: MirrorRound, folder: Folder) -> int:
     """Runs one task per partition with anything to copy; fills in the plan's runs."""
     tasks = [
         Task(
@@ -245,7 +245,7 @@ def _carry_out(job: Mirror, options: Options, session: Any, plan: Round, folder:
     return sum(run.length for runs in plan.runs.values() for run in runs)
 
 
-def copy_range(task: Task) -> list[Run]:
+def copy_range(task: Task) -> list[CopiedRun]:
     """Copies one range, or what is left of it; runs in an executor. Raises KafkaError naming the partition."""
     target = shared_link(task.target_settings)
     there = target.ends([task.copy], LATEST_TIMESTAMP)[task.copy] - task.target_start
@@ -255,7 +255,7 @@ def copy_range(task: Task) -> list[Run]:
         shared_link(task.source_settings), task.wanted, fetch_bytes=1 << 20, timeout_ms=task.timeout_ms,
         fail_on_data_loss=task.fail_on_data_loss,
     )  # fmt: skip
-    runs: list[Run] = []
+    runs: list[CopiedRun] = []
     count = 0
     failures: list[KafkaError] = []
     with Producer({**PRODUCER, **task.target_settings}) as producer:
@@ -286,7 +286,7 @@ def _disturbed(task: Task, what: str) -> KafkaError:
     )
 
 
-def _add_runs(runs: list[Run], columns: Columns, target: int) -> None:
+def _add_runs(runs: list[CopiedRun], columns: Columns, target: int) -> None:
     """Notes where the records go, joined to the run before where there is no gap."""
     import numpy as np
 
@@ -298,7 +298,7 @@ def _add_runs(runs: list[Run], columns: Columns, target: int) -> None:
         if last is not None and last.source + last.length == source and last.target + last.length == target + low:
             runs[-1] = last._replace(length=last.length + high - low)
         else:
-            runs.append(Run(source, target + low, high - low))
+            runs.append(CopiedRun(source, target + low, high - low))
 
 
 def _send(producer: Producer, copy: TopicPartition, columns: Columns, skip: int, failures: list[KafkaError]) -> None:
@@ -326,15 +326,15 @@ def _check_last(task: Task, target: Link, columns: Columns, index: int, at: int)
 # ---- offsets
 
 
-def rounds_of(session: Any, state: str) -> Iterator[Round]:
+def rounds_of(session: Any, state: str) -> Iterator[MirrorRound]:
     """All rounds done, oldest first."""
     folder = Folder(session, state)
     for name in folder.names():
         if name.startswith("done-"):
-            yield Round.from_json(folder.read(name))
+            yield MirrorRound.from_json(folder.read(name))
 
 
-def translate(rounds: Iterable[Round], partition: TopicPartition, offset: int) -> int | None:
+def translate(rounds: Iterable[MirrorRound], partition: TopicPartition, offset: int) -> int | None:
     """The copy's offset for an offset of the original, None where nothing up to it was copied.
 
     For an offset in a gap, or past what was copied: that behind the last record before it.
@@ -352,7 +352,7 @@ def _map_groups(job: Mirror, folder: Folder, source: Link, target: Link) -> None
     """Commits at the target where the groups of the file are at the source."""
     if not job.groups:
         return
-    rounds = [Round.from_json(folder.read(name)) for name in folder.names() if name.startswith("done-")]
+    rounds = [MirrorRound.from_json(folder.read(name)) for name in folder.names() if name.startswith("done-")]
     for group in job.groups:
         mapped: Offsets = {}
         for partition, offset in committed_offsets(source, group).items():

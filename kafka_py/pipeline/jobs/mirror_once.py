@@ -26,7 +26,7 @@ from kafka_py.pipeline.exactly_once.batches import (
 from kafka_py.pipeline.exactly_once.coordination import SinkName
 from kafka_py.pipeline.fetching import RangeReader
 from kafka_py.pipeline.jobs.folders import Folder
-from kafka_py.pipeline.jobs.mirror import PRODUCER, Run, Task
+from kafka_py.pipeline.jobs.mirror import PRODUCER, CopiedRun, Task
 from kafka_py.pipeline.links import shared_link
 from kafka_py.pipeline.options import DECISION_TOPIC
 from kafka_py.records.columns import Columns
@@ -34,7 +34,7 @@ from kafka_py.records.columns import Columns
 SCOPE_FILE = "scope"
 """In the state folder: under which name its rounds are decided. A new folder is a new mirror."""
 
-Runs = dict[str, list[Run]]
+Runs = dict[str, list[CopiedRun]]
 
 
 class OnceTask(NamedTuple):
@@ -87,10 +87,10 @@ def _write_down(folder: Folder, round_number: int, runs: Runs) -> None:
 
 def _written_down(folder: Folder, round_number: int) -> Runs:
     values = json.loads(folder.read(_tries(folder, round_number)[-1]))
-    return {name: [Run(*each) for each in found] for name, found in values.items()}
+    return {name: [CopiedRun(*each) for each in found] for name, found in values.items()}
 
 
-def copy_in_transaction(given: OnceTask) -> tuple[list[Run], OnceReport]:
+def copy_in_transaction(given: OnceTask) -> tuple[list[CopiedRun], OnceReport]:
     """Copies one range and leaves its transaction open; runs in an executor. Raises KafkaError naming the partition."""
     from pyspark import TaskContext
 
@@ -149,7 +149,7 @@ class Copied:
     def last_offsets(self) -> dict[TopicPartition, int]:
         return {self._copy: self._targets[-1]} if self._targets else {}
 
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[CopiedRun]:
         """Records in a row, both here and there."""
         import numpy as np
 
@@ -159,4 +159,6 @@ class Copied:
         breaks = np.flatnonzero((np.diff(sources) != 1) | (np.diff(targets) != 1)) + 1
         starts = [0, *breaks.tolist()]
         ends = [*starts[1:], len(sources)]
-        return [Run(int(sources[low]), int(targets[low]), high - low) for low, high in zip(starts, ends, strict=True)]
+        return [
+            CopiedRun(int(sources[low]), int(targets[low]), high - low) for low, high in zip(starts, ends, strict=True)
+        ]

@@ -25,11 +25,11 @@ from kafka_py.coordinator.groups import sessions
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.joining import Join
 from kafka_py.coordinator.groups.leaving import Leave
-from kafka_py.coordinator.groups.machine import Event, Loaded, TimeOver, Unloaded, Written, handle
+from kafka_py.coordinator.groups.machine import Event, Loaded, RecordWritten, TimeOver, Unloaded, handle
 from kafka_py.coordinator.groups.member import Protocols
 from kafka_py.coordinator.groups.moment import Moment
 from kafka_py.coordinator.groups.offsets import GroupOffsets
-from kafka_py.coordinator.groups.outcome import Level, Outcome, Record, Result, TimerChange, TimerName
+from kafka_py.coordinator.groups.outcome import GroupOutcome, GroupRecord, Level, Result, TimerChange, TimerName
 from kafka_py.coordinator.groups.records import group_value, read_group_value
 from kafka_py.coordinator.groups.replay import restore
 from kafka_py.coordinator.groups.requests import JoinRequest, JoinResult, Leaver, SyncRequest, SyncResult
@@ -49,7 +49,7 @@ class GroupScript:
         self.group = Group("g", GroupOffsets(), 0)
         self.stored: bytes | None = None
         self.timers: dict[TimerName, float] = {}
-        self.unwritten: deque[tuple[Record, bytes]] = deque()
+        self.unwritten: deque[tuple[GroupRecord, bytes]] = deque()
         self._parked: dict[int, str] = {}
         self._requests = 0
         self._ids = 0
@@ -157,7 +157,7 @@ class GroupScript:
         error = ErrorCode[words[0]] if words else ErrorCode.NONE
         if error is ErrorCode.NONE:
             self.stored = value
-        return self._handle(Written(record.change, error))
+        return self._handle(RecordWritten(record.change, error))
 
     def _limits(self, _words: list[str], options: Options) -> Iterator[str]:
         for name, value in options.items():
@@ -206,7 +206,7 @@ class GroupScript:
         self.group.adopt(outcome.group)
         return self._show(outcome)
 
-    def _show(self, outcome: Outcome) -> Iterator[str]:
+    def _show(self, outcome: GroupOutcome) -> Iterator[str]:
         for level, text in outcome.notes:
             yield f"{'note' if level is Level.INFO else level.value}: {text}"
         for change in outcome.timers:

@@ -90,7 +90,7 @@ def test_the_zsh_script_names_every_option_and_is_well_formed(table, tmp_path):
 
 
 def test_text_for_zsh_is_quoted():
-    row = completion.Row(("--x",), "it's [a] b:c", "v:w", (), False)
+    row = completion.OptionRow(("--x",), "it's [a] b:c", "v:w", (), False)
     assert list(completion._zsh_specs(row)) == ["'--x[it'\\''s \\[a\\] b\\:c]:v\\:w:'"]
 
 

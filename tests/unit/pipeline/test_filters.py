@@ -23,17 +23,17 @@ from pyspark.sql.datasource import (
 )
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.pipeline.filters import Wanted
+from kafka_py.pipeline.filters import WantedRange
 
 
-def taken(*filters: object) -> Wanted:
-    wanted = Wanted()
+def taken(*filters: object) -> WantedRange:
+    wanted = WantedRange()
     assert wanted.push(filters) == []
     return wanted
 
 
-def left(*filters: object) -> Wanted:
-    wanted = Wanted()
+def left(*filters: object) -> WantedRange:
+    wanted = WantedRange()
     assert wanted.push(filters) == list(filters)
     return wanted
 

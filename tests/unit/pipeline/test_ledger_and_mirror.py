@@ -11,7 +11,7 @@ pytest.importorskip("pyarrow")
 from kafka_py.base.ids import TopicPartition
 from kafka_py.pipeline.commit_protocol import Incomplete, TaskReport, Written, abandon, settle
 from kafka_py.pipeline.jobs.ledger import Entry, Ledger
-from kafka_py.pipeline.jobs.mirror import Round, Run, _add_runs, translate
+from kafka_py.pipeline.jobs.mirror import CopiedRun, MirrorRound, _add_runs, translate
 from kafka_py.pipeline.progress import lag, line_of
 from kafka_py.records.columns import Columns, Spans
 
@@ -109,20 +109,20 @@ def columns_at(*offsets: int) -> Columns:
 
 
 def test_runs_join_across_chunks_and_break_at_gaps() -> None:
-    runs: list[Run] = []
+    runs: list[CopiedRun] = []
     _add_runs(runs, columns_at(5, 6, 9), 100)
     _add_runs(runs, columns_at(10, 11), 103)
-    assert runs == [Run(5, 100, 2), Run(9, 102, 3)]
+    assert runs == [CopiedRun(5, 100, 2), CopiedRun(9, 102, 3)]
 
 
 def test_offsets_are_translated() -> None:
-    first = Round(0, {T0: 5}, {T0: 12}, {T0: 100}, {"t-0": [Run(5, 100, 2), Run(9, 102, 3)]})
-    second = Round(1, {T0: 12}, {T0: 14}, {T0: 105}, {"t-0": [Run(12, 105, 2)]})
+    first = MirrorRound(0, {T0: 5}, {T0: 12}, {T0: 100}, {"t-0": [CopiedRun(5, 100, 2), CopiedRun(9, 102, 3)]})
+    second = MirrorRound(1, {T0: 12}, {T0: 14}, {T0: 105}, {"t-0": [CopiedRun(12, 105, 2)]})
     assert first.next_targets() == {T0: 105}
     seen = {offset: translate([first, second], T0, offset) for offset in (3, 5, 6, 7, 8, 9, 11, 12, 14, 50)}
     assert seen == {3: 100, 5: 100, 6: 101, 7: 102, 8: 102, 9: 102, 11: 104, 12: 105, 14: 107, 50: 107}
     assert translate([first], T1, 5) is None
-    assert Round.from_json(first.to_json()) == first
+    assert MirrorRound.from_json(first.to_json()) == first
 
 
 def test_a_batch_is_settled_when_all_tasks_have_reported() -> None:

@@ -13,7 +13,7 @@ pytest.importorskip("pyarrow")
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructType, TimestampType
 
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
-from kafka_py.pipeline.filters import Wanted
+from kafka_py.pipeline.filters import WantedRange
 from kafka_py.pipeline.log_source import FilteredLogReader, LogReader, LogSourceOptions
 from kafka_py.records.builder import BatchBuilder
 
@@ -81,7 +81,7 @@ def test_records_before_the_log_start_offset_are_left_out(logs: Path) -> None:
 
 def test_filters_choose_segments(logs: Path) -> None:
     source = FilteredLogReader(LogSourceOptions({"path": str(logs)}), SCHEMA)
-    source._wanted = Wanted(partition=[lambda number: number == 0], least_offset=12, end_offset=15)
+    source._wanted = WantedRange(partition=[lambda number: number == 0], least_offset=12, end_offset=15)
     assert [Path(split.path).name[-6:-4] for split in source.partitions() if split.topic == "t"] == ["10"]
     assert read(source) == [12, 13, 14]
 

@@ -15,7 +15,7 @@ from kafka_py.pipeline.exactly_once.batches import OnceBatches
 from kafka_py.pipeline.exactly_once.decisions import Decision, Driver
 from kafka_py.pipeline.exactly_once.protocol import Start
 from kafka_py.pipeline.jobs import mirror_once
-from kafka_py.pipeline.jobs.mirror import Round, Run, Task, read_mirror
+from kafka_py.pipeline.jobs.mirror import CopiedRun, MirrorRound, Task, read_mirror
 from kafka_py.pipeline.jobs.mirror_once import Copied, copy_once
 from kafka_py.pipeline.jobs.spec import Section
 from kafka_py.pipeline.ranges import OffsetRange
@@ -54,7 +54,7 @@ def test_runs_break_where_either_side_has_a_gap():
     copied, producer = Copied(COPY), EchoProducer(100, 101, 103, 104, 105)
     copied.send(producer, PlainColumns(5, 6, 7))
     copied.send(producer, PlainColumns(8, 11))
-    assert copied.runs() == [Run(5, 100, 2), Run(7, 103, 2), Run(11, 105, 1)]
+    assert copied.runs() == [CopiedRun(5, 100, 2), CopiedRun(7, 103, 2), CopiedRun(11, 105, 1)]
     assert copied.last_offsets() == {COPY: 105}
 
 
@@ -125,7 +125,7 @@ TASK = Task(OffsetRange("t", 0, 0, 9), COPY, 0, {}, {"bootstrap.servers": "h:1"}
 
 
 def test_where_records_are_is_written_down_before_the_round_is_committed(calls, monkeypatch):
-    decided, folder, runs = calls.pop(), MemoryFolder(), [Run(0, 5, 9)]
+    decided, folder, runs = calls.pop(), MemoryFolder(), [CopiedRun(0, 5, 9)]
     assert copy_once("m", [], None, folder, 0) == {}
     assert copy_once("m", [TASK], LocalSpark(runs), folder, 4) == {"t-0": runs}
     assert calls == ["begin", ("commit", ["report"])]
@@ -143,12 +143,12 @@ def test_a_round_that_fails_is_rolled_back_and_the_last_try_counts(calls, monkey
         raise KafkaError(ErrorCode.INVALID_TXN_STATE, "lost")
 
     monkeypatch.setattr(OnceBatches, "commit", fail)
-    for runs in ([Run(0, 5, 9)], [Run(0, 20, 9)]):
+    for runs in ([CopiedRun(0, 5, 9)], [CopiedRun(0, 20, 9)]):
         with pytest.raises(KafkaError, match="lost"):
             copy_once("m", [TASK], LocalSpark(runs), folder, 4)
     assert calls == ["begin", "abort"] * 2
     decided[folder.read("scope")] = Decision(folder.read("scope"), 4, True)
-    assert copy_once("m", [TASK], None, folder, 4) == {"t-0": [Run(0, 20, 9)]}
+    assert copy_once("m", [TASK], None, folder, 4) == {"t-0": [CopiedRun(0, 20, 9)]}
 
 
 def test_another_folder_is_another_mirror():
@@ -162,5 +162,5 @@ def test_a_mirror_in_transactions_reads_what_is_committed():
     assert job.exactly_once
     assert job.options["kafka.isolation.level"] == "read_committed"
     assert "kafka.isolation.level" not in read_mirror(Section(spec), "m").options
-    done = Round(3, {}, {}, {}, {"t-0": [Run(1, 2, 3)]}, in_transactions=True)
-    assert Round.from_json(done.to_json()) == done
+    done = MirrorRound(3, {}, {}, {}, {"t-0": [CopiedRun(1, 2, 3)]}, in_transactions=True)
+    assert MirrorRound.from_json(done.to_json()) == done

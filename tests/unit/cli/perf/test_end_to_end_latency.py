@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from kafka_py.cli.common.command import CommandFailed, UsageError
-from kafka_py.cli.perf.end_to_end_latency import Wanted, measure, random_bytes, summary, wanted
+from kafka_py.cli.perf.end_to_end_latency import LatencyRun, measure, random_bytes, summary, wanted
 
 FIVE = ["b:1", "t", "10", "all", "100"]
 
 
 def test_five_or_six_arguments_by_place(tmp_path):
-    assert wanted(FIVE) == Wanted("b:1", "t", 10, "all", 100, {})
+    assert wanted(FIVE) == LatencyRun("b:1", "t", 10, "all", 100, {})
     file = tmp_path / "client.properties"
     file.write_text("client.id=me\n")
     assert wanted([*FIVE, str(file)]).properties == {"client.id": "me"}
@@ -56,7 +56,7 @@ class Echo:
 
 def run(answers: Any, messages: int = 1, shown: list[str] | None = None) -> list[float]:
     echo: Any = Echo(answers)
-    what = Wanted("b:1", "t", messages, "1", 8, {})
+    what = LatencyRun("b:1", "t", messages, "1", 8, {})
     return measure(echo, echo, what, (shown if shown is not None else []).append)
 
 

@@ -7,7 +7,7 @@ import pytest
 from kafka_py.base.ids import TopicPartition
 from kafka_py.cli.common.command import CommandFailed, Refused
 from kafka_py.cli.reassignment import reassign_plan
-from kafka_py.cli.reassignment.reassign_plan import Move, PartitionProgress, Plan
+from kafka_py.cli.reassignment.reassign_plan import PartitionProgress, Plan, ReplicaMove
 from kafka_py.clients.admin.log_dirs import TopicPartitionReplica
 from kafka_py.clients.admin.replicas import PartitionReassignment
 
@@ -93,14 +93,16 @@ def test_what_is_written_can_be_read():
 def test_a_move_reads_from_all_present_replicas_and_a_running_one_keeps_its_sources():
     running = {T1: PartitionReassignment([4, 1, 2], [4], [2])}
     moves = reassign_plan.planned_moves(running, {T0: [2, 3], T1: [5]}, {T0: [1, 2], T1: [4, 1, 2]})
-    assert moves == {T1: Move([1, 2], [5]), T0: Move([1, 2], [3])}
+    assert moves == {T1: ReplicaMove([1, 2], [5]), T0: ReplicaMove([1, 2], [3])}
     assert reassign_plan.moving_brokers(moves) == [1, 2, 5, 3]
     with pytest.raises(CommandFailed, match="with 0 replicas"):
         reassign_plan.planned_moves({}, {T0: [1]}, {})
 
 
 def test_throttles_name_the_sources_as_leaders_and_the_new_replicas_as_followers():
-    settings = reassign_plan.topic_throttles({T0: Move([1, 2], [2, 3]), TopicPartition("t", 10): Move([1], [])})
+    settings = reassign_plan.topic_throttles(
+        {T0: ReplicaMove([1, 2], [2, 3]), TopicPartition("t", 10): ReplicaMove([1], [])}
+    )
     assert settings == {
         "t": {
             "leader.replication.throttled.replicas": "0:1,0:2,10:1",

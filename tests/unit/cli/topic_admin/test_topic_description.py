@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from kafka_py.cli.topic_admin.topic_description import Describing, PartitionDescription, TopicDescription
+from kafka_py.cli.topic_admin.topic_description import Describing, PartitionDescription, ShownTopic
 
 TOPIC_ID = uuid.UUID("012345678-9abc-def3-fede-dcba98765432"[1:])
 
@@ -18,7 +18,7 @@ def lines(topic, **how):
 
 
 def test_the_example_of_the_reference():
-    topic = TopicDescription(
+    topic = ShownTopic(
         "t1",
         [
             partition(1, None, (2, 3, 1, 4), (3,), adding=(4,), removing=(1,)),
@@ -38,20 +38,20 @@ def test_the_example_of_the_reference():
 
 
 def test_a_topic_without_id_and_configs():
-    assert lines(TopicDescription("t", [partition()], {}))[0] == (
+    assert lines(ShownTopic("t", [partition()], {}))[0] == (
         "Topic: t\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: "
     )
 
 
 def test_marked_for_deletion_ends_every_line():
-    found = lines(TopicDescription("t", [partition()], {}, marked_for_deletion=True))
+    found = lines(ShownTopic("t", [partition()], {}, marked_for_deletion=True))
     assert [line.endswith("\tMarkedForDeletion: true") for line in found] == [True, True]
 
 
 def test_replicas_that_are_being_added_do_not_count_but_do_with_zookeeper():
     moving = [partition(replicas=(4, 1, 2, 3), adding=(4,), removing=(1,))]
-    assert "ReplicationFactor: 3" in lines(TopicDescription("t", moving, {}))[0]
-    assert "ReplicationFactor: 4" in lines(TopicDescription("t", moving, {}, full_factor=True))[0]
+    assert "ReplicationFactor: 3" in lines(ShownTopic("t", moving, {}))[0]
+    assert "ReplicationFactor: 4" in lines(ShownTopic("t", moving, {}, full_factor=True))[0]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_filters_print_partition_lines_only(report, shown):
         partition(4, 1, isr=(1,)),
         partition(5, 1, replicas=(4, 1, 2), isr=(1, 2), adding=(4,)),
     ]
-    topic = TopicDescription("t", partitions, {"a": "b"}, min_insync_replicas=2)
+    topic = ShownTopic("t", partitions, {"a": "b"}, min_insync_replicas=2)
     if report == "at_min_isr":
         shown = [1, 5]
     found = lines(topic, report=report, live_brokers={1, 2, 3, 4})
@@ -80,5 +80,5 @@ def test_filters_print_partition_lines_only(report, shown):
 
 
 def test_overridden_topics_are_one_line_and_others_none():
-    assert lines(TopicDescription("t", [partition()], {}), only_overridden=True) == []
-    assert len(lines(TopicDescription("t", [partition()], {"a": "b"}), only_overridden=True)) == 1
+    assert lines(ShownTopic("t", [partition()], {}), only_overridden=True) == []
+    assert len(lines(ShownTopic("t", [partition()], {"a": "b"}), only_overridden=True)) == 1

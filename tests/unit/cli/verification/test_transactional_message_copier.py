@@ -104,7 +104,7 @@ def said():
 
 @pytest.fixture
 def progress(said):
-    return copier.Progress("tid", said, lambda: 0)
+    return copier.CopyProgress("tid", said, lambda: 0)
 
 
 def test_a_poll_is_one_transaction_with_its_offsets(progress):

@@ -11,7 +11,7 @@ from kafka_py.cli.common.termination import EndSignals
 from kafka_py.cli.verification import verifiable_consumer, verifiable_producer
 from kafka_py.cli.verification.json_events import Events
 from kafka_py.cli.verification.verifiable_consumer import Reporter
-from kafka_py.cli.verification.verifiable_producer import Tally
+from kafka_py.cli.verification.verifiable_producer import AckTally
 from kafka_py.clients.consumer.fetching.records import ConsumerRecord, ConsumerRecords
 from kafka_py.clients.producer.batches import RecordMetadata
 from kafka_py.records.batch import TimestampType
@@ -70,7 +70,7 @@ class FakeProducer:
 
 def produce(said, *arguments, refused=(), clock=lambda: 0.0):
     options = verifiable_producer.parser().parse([*PRODUCE, *arguments])
-    producer, tally = FakeProducer(refused), Tally(said.events, "t")
+    producer, tally = FakeProducer(refused), AckTally(said.events, "t")
     verifiable_producer.produce(producer, options, tally, clock)
     return producer, tally
 

@@ -8,7 +8,7 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.member import Member, Protocols
 from kafka_py.coordinator.groups.offsets import GroupOffsets
-from kafka_py.coordinator.groups.outcome import Outcome
+from kafka_py.coordinator.groups.outcome import GroupOutcome
 from kafka_py.coordinator.groups.parked import answer_join, park_join
 from kafka_py.coordinator.groups.requests import JoinResult, refused_join
 from kafka_py.coordinator.groups.states import DEAD, EMPTY, PREPARING_REBALANCE, STABLE
@@ -125,7 +125,7 @@ def test_the_longest_rebalance_timeout_counts() -> None:
 
 def test_a_second_request_while_one_is_parked_answers_the_first() -> None:
     group = group_of([member("a")])
-    out = Outcome(group)
+    out = GroupOutcome(group)
     park_join(group, "a", 1, out)
     assert group.has_all_joined
     park_join(group, "a", 2, out)
