@@ -233,7 +233,7 @@ def test_kip_320_a_truncated_log_is_noticed(
         fill(cluster, A, value)
     with caplog.at_level(logging.INFO), consumer(cluster) as made:
         made.assign([A])
-        fetcher = made._core._core.running.fetcher
+        fetcher = made._core._core.started().fetcher
         if poll_before:
             read(made, 4)
         else:
@@ -399,7 +399,7 @@ def test_nothing_is_fetched_for_what_is_held_already(cluster: FakeCluster) -> No
     with consumer(cluster, max_partition_fetch_bytes=1000, fetch_max_wait_ms=10) as made:
         made.assign([A])
         made.poll(10)
-        fetcher = made._core._core.running.fetcher
+        fetcher = made._core._core.started().fetcher
         wait_until(lambda: fetcher._held.has_enough(A) and not fetcher._busy, 30, "answers ahead")
         asked = cluster.count(FetchRequest)
         for _ in range(5):
