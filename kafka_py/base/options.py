@@ -138,11 +138,11 @@ def text_of_value(kind: Kind, value: Any) -> str | None:
     if kind is Kind.LIST:
         return ",".join(value)
     if kind is Kind.DOUBLE:
-        return _java_double(float(value))
+        return java_double(float(value))
     return str(value)
 
 
-def _java_double(value: float) -> str:
+def java_double(value: float) -> str:
     """Java's Double.toString: plain between 1e-3 and 1e7, else with an exponent that has no plus sign."""
     if value == 0 or 1e-3 <= abs(value) < 1e7:
         return repr(value)

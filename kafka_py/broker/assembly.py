@@ -90,6 +90,7 @@ def assemble(
         coordinators=coordinators,
         controller=controller,
         request_metrics=AllRequestMetrics(env.registry),
+        quotas=env.quotas,
         had_topics=env.had_topics,
         apply_settings=apply_settings,
         alter_policy=load_alter_policy(config.alter_config_policy_class_name, config.originals),

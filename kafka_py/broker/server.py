@@ -23,6 +23,8 @@ from kafka_py.broker.log_dir_failures import LogDirFailures
 from kafka_py.broker.observe.instruments import Observation
 from kafka_py.broker.observe.metrics import AppInfo, measure_server
 from kafka_py.broker.observe.startup_report import Started, report_lines, version_line
+from kafka_py.broker.quotas.broker_quotas import BrokerQuotas
+from kafka_py.broker.quotas.quota_metrics import measure_quotas
 from kafka_py.broker.registration import Registration
 from kafka_py.broker.requests.dispatch import Dispatcher
 from kafka_py.broker.requests.node import Node
@@ -90,6 +92,7 @@ class KafkaServer:
         self._cleaner_background = CountedBackground(given.executor or self._cleaner_pool, self.loop)
         self._live = LiveConfig(config)
         self._topic_configs = TopicConfigs(config)
+        self._quotas = BrokerQuotas(config, self.clock)
         self._log_dirs: LogManager | None = None
         self._controller: Controller | None = None
         self._sockets: SocketServer | None = None
@@ -154,6 +157,7 @@ class KafkaServer:
         changes = self._config_changes(log_dirs)
         await changes.load_broker()
         await changes.load_topics()
+        await self._quotas.load(self.store.configs)
         self._listeners.read(self._live.current)
         self.state = BrokerState.RECOVERING
         await self.loop.run_in_executor(self._executor, log_dirs.load, self._topic_configs.of)
@@ -162,6 +166,9 @@ class KafkaServer:
         self.node = assemble(env, log_dirs, self._register_again, changes.apply)
         self._controller = self.node.controller
         dispatcher = self.dispatcher = Dispatcher(self.node, self.node.request_metrics)
+        clients = self.node.quotas
+        clients.when_on(lambda: dispatcher.throttle(clients, self._timers.schedule))
+        measure_quotas(self.registry, clients)
         sockets = self._sockets = SocketServer(
             self._live.current,
             self._listeners.listening,
@@ -229,6 +236,7 @@ class KafkaServer:
             log_dirs=log_dirs,
             controller=lambda: self._controller,
             on_broker_config=self._take_config,
+            on_quotas=self._quotas.apply,
         )
 
     async def _take_config(self, config: BrokerConfig) -> None:
@@ -270,6 +278,7 @@ class KafkaServer:
             store=self.store,
             executor=self._executor,
             supervisor=self.supervisor,
+            quotas=self._quotas.clients,
             offsets_partitions=offsets_partitions or self.config.offsets_topic_num_partitions,
             transaction_partitions=transaction_partitions or self.config.transaction_state_log_num_partitions,
             had_topics=bool(names),
@@ -287,6 +296,7 @@ class KafkaServer:
         self._every(checkpoint_ms, replication.notice_log_starts, "notice of log starts")
         self._every(checkpoint_ms, self._checkpoint_high_watermarks, "checkpoint of high watermarks")
         self.node.coordinators.start(self._every)
+        self._quotas.start(self._every, self.supervisor)
         replication.start(self._every)
 
     def _every(self, interval_ms: float, work: Callable[[], object], activity: str) -> None:
@@ -334,6 +344,7 @@ class KafkaServer:
         await self.dispatcher.drain()
         self.node.replicas.close()
         self.node.topic_waits.close()
+        self._quotas.clients.close()
         self.node.election_waits.close()
         await asyncio.sleep(0)  # the last flush of the connections includes responses that were just completed
         self._sockets.close()

@@ -1,8 +1,8 @@
 """kafka-configs.sh: shows and changes the settings of topics and brokers, the log levels of brokers, and quotas.
 
 The option table, its rules (`entity_of`, `changes_of`) and what is printed; the work is the admin client's, or with
---zookeeper that of configs_zookeeper.py. Quotas and SCRAM credentials (users, clients, ips) are those of
-configs_quotas.py, by --zookeeper only in this release. Source: docs/reference/tools.md, section 3.
+--zookeeper that of configs_zookeeper.py. Quotas and SCRAM credentials (users, clients, ips): client_quotas.py, and with
+--zookeeper configs_quotas.py. Source: docs/reference/tools.md, section 3.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SHORT_FORMS = {"topic": TOPICS, "client": "clients", "user": "users", "broker": 
                "ip": "ips"}  # fmt: skip
 DEFAULTS = {"client-defaults": "clients", "user-defaults": "users", "broker-defaults": BROKERS, "ip-defaults": "ips"}
 QUOTAS = ("clients", "users", "ips")
-"""What has quotas; with --zookeeper only."""
+"""What has quotas."""
 TIMEOUT_S = 30
 _COMMAS = re.compile(r",(?=[^\]]*(?:\[|$))")
 
@@ -53,8 +53,8 @@ def parser() -> CommandParser:
     table.option("--broker-logger", "The id of the broker whose log levels are meant.")
     table.flag("--broker-defaults", "The settings that all brokers have in common.")
     for name in ("client", "user", "ip"):
-        table.option(f"--{name}", f"The {name} whose quotas or credentials are meant; with --zookeeper only.")
-        table.flag(f"--{name}-defaults", f"The quotas of every {name} without its own; with --zookeeper only.")
+        table.option(f"--{name}", f"The {name} whose quotas or credentials are meant.")
+        table.flag(f"--{name}-defaults", f"The quotas of every {name} without its own.")
     table.option("--add-config", "Settings to add or change: k=v,k2=[a,b]; brackets protect commas.")
     table.option("--add-config-file", "Property file with settings to add or change.", metavar="String: file")
     table.option("--delete-config", "Settings to set back to their defaults: k,k2.")
@@ -107,8 +107,6 @@ def quota_parts_of(options: argparse.Namespace, arguments: Sequence[str]) -> lis
     types, short = _types_of(options)
     if not any(kind in QUOTAS for kind in types):
         return None
-    if options.zookeeper is None:
-        raise Refused(f"Quotas and SCRAM credentials are not served by this release: {','.join(types)}")
     if short:
         return list(short)
     names = []
@@ -125,8 +123,6 @@ def quota_parts_of(options: argparse.Namespace, arguments: Sequence[str]) -> lis
 def entity_of(options: argparse.Namespace) -> Entity:
     """The one entity, or kind of entity, that the options name. Raises Refused."""
     types, short = _types_of(options)
-    if any(kind in QUOTAS for kind in types):
-        raise Refused(f"Quotas and SCRAM credentials are not served by this release: {','.join(types)}")
     if short:
         name: str | None = short[0][1]
     else:
@@ -309,6 +305,30 @@ def _check_connection(options: argparse.Namespace) -> None:
         raise Refused("--bootstrap-server must be specified for --all")
 
 
+def _quotas(options: argparse.Namespace, parts: list[tuple[str, str | None]], changes: Changes | None) -> None:
+    """Shows or changes what users, clients and ips have. Raises as `main` expects it."""
+    from kafka_py.cli.config_admin import client_quotas, configs_quotas
+
+    owner = configs_quotas.quota_entity_of(parts, alter=options.alter)
+    if options.zookeeper is None:
+        from kafka_py.clients.admin.client import AdminClient
+
+        with AdminClient(admin_properties(options)) as admin:
+            if changes is None:
+                client_quotas.describe(admin, owner)
+            else:
+                client_quotas.alter(admin, owner, changes)
+        return
+    from kafka_py.cli.config_admin.configs_zookeeper import run_on_zookeeper
+
+    run_on_zookeeper(
+        options.zookeeper,
+        lambda store: (
+            configs_quotas.describe(store, owner) if changes is None else configs_quotas.alter(store, owner, changes)
+        ),
+    )
+
+
 def main(arguments: Sequence[str]) -> int:
     options = parser().parse(arguments)
     if options.describe == options.alter:
@@ -319,18 +339,7 @@ def main(arguments: Sequence[str]) -> int:
         changes = changes_of(options) if options.alter else None
         log_warnings()
         if quota_parts is not None:
-            from kafka_py.cli.config_admin import configs_quotas
-            from kafka_py.cli.config_admin.configs_zookeeper import run_on_zookeeper
-
-            owner = configs_quotas.quota_entity_of(quota_parts, alter=options.alter)
-            run_on_zookeeper(
-                options.zookeeper,
-                lambda store: (
-                    configs_quotas.describe(store, owner)
-                    if changes is None
-                    else configs_quotas.alter(store, owner, changes)
-                ),
-            )
+            _quotas(options, quota_parts, changes)
             return 0
         entity = entity_of(options)
         if options.zookeeper is not None:

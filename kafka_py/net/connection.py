@@ -32,11 +32,11 @@ class Connection:
     """One accepted socket. All times are the loop's; everything happens on it."""
 
     __slots__ = (
-        "_backlog", "_backlog_since_s", "_began_s", "_counted", "_early", "_fileno", "_flushing_soon", "_head",
+        "_backlog", "_backlog_since_s", "_began_s", "_blocked_s", "_counted", "_early", "_flushing_soon", "_head",
         "_in_turn", "_long_polls", "_mutes", "_next_slot", "_notes", "_reads", "_receiver", "_resuming", "_sender",
         "_services", "_transport", "_waiting", "_waiting_bytes", "_writes", "batch_trust", "client_software", "closed",
-        "id", "is_active", "last_active_ms", "listener_name", "metrics", "on_request", "peer_host", "peer_port",
-        "principal", "read_s", "security_protocol",
+        "fileno", "id", "is_active", "last_active_ms", "listener_name", "metrics", "on_request", "peer_host",
+        "peer_port", "principal", "read_s", "security_protocol",
     )  # fmt: skip
 
     def __init__(
@@ -57,7 +57,8 @@ class Connection:
         self.last_active_ms = now_ms
         self._services = services
         self._transport = transport
-        self._fileno = transport.fileno
+        self.fileno = transport.fileno
+        """The socket's descriptor, also after it was closed."""
         self._receiver = FrameReceiver(
             transport.recv_into, services.receive_buffer, services.max_request_bytes, services.pool,
             services.size_fault,
@@ -69,6 +70,7 @@ class Connection:
         self._long_polls: dict[int, EndPoll] = {}  # by slot
         self._notes: list[object] = []  # of responses that are being sent
         self._began_s = 0.0  # when the first of them began to be sent
+        self._blocked_s = 0.0  # how long the peer kept them waiting; less the present time while it does
         self._waiting: dict[int, int] = {}  # slot -> size of requests that were not answered at once
         self._waiting_bytes = 0
         self._counted = 0  # how many unanswered requests the services count
@@ -100,9 +102,9 @@ class Connection:
             return
         self._reads = wanted
         if wanted:
-            self._services.loop.add_reader(self._fileno, self._on_readable)
+            self._services.loop.add_reader(self.fileno, self._on_readable)
         else:
-            self._services.loop.remove_reader(self._fileno)
+            self._services.loop.remove_reader(self.fileno)
 
     def _on_readable(self) -> None:
         receiver = self._receiver
@@ -127,11 +129,6 @@ class Connection:
         else:
             self.close("the peer reset the connection")
 
-    @property
-    def fileno(self) -> int:
-        """The socket's descriptor, also after it was closed."""
-        return self._fileno
-
     def _take(self, frames: list[bytearray]) -> None:
         """Handle requests, then send their responses. A request that fails closes the connection."""
         self._in_turn = True
@@ -142,7 +139,7 @@ class Connection:
                 slot = self._next_slot
                 is_over = number and (number == TURN_REQUESTS or now_s() > turn_ends_s)
                 if is_over or ((self._waiting or self._mutes) and self._is_over_bounds()):
-                    self._put_off(frames[number:])
+                    self._backlog_since_s, self._backlog = self.read_s, frames[number:]
                     break
                 self._next_slot = slot + 1
                 self.on_request(self, slot, frame)
@@ -158,13 +155,11 @@ class Connection:
         finally:
             self._in_turn = False
         if self._receiver.failure is not None and not self._backlog:
-            self._refuse_frame()
+            # The rest of the stream is malformed. Responses to earlier requests that are ready are still sent.
+            log.warning("Closing connection %s: %s", self.id, self._receiver.failure)
+            self.close(str(self._receiver.failure))
             return
         self.end_turn()
-
-    def _put_off(self, frames: list[bytearray]) -> None:
-        self._backlog_since_s = self.read_s
-        self._backlog = frames
 
     def _resume(self) -> None:
         """Resume with the requests that were deferred; nothing was read since."""
@@ -173,11 +168,6 @@ class Connection:
             frames, self._backlog = self._backlog, []
             self.read_s = self._backlog_since_s
             self._take(frames)
-
-    def _refuse_frame(self) -> None:
-        """The rest of the stream is malformed. Responses to earlier requests that are ready are still sent."""
-        log.warning("Closing connection %s: %s", self.id, self._receiver.failure)
-        self.close(str(self._receiver.failure))
 
     # ---- out
 
@@ -274,9 +264,21 @@ class Connection:
     def _watch_writable(self, wanted: bool) -> None:
         self._writes = wanted
         if wanted:
-            self._services.loop.add_writer(self._fileno, self.end_turn)
+            self._blocked_s -= self._services.now_s()
+            self._services.loop.add_writer(self.fileno, self._on_writable)
         else:
-            self._services.loop.remove_writer(self._fileno)
+            self._services.loop.remove_writer(self.fileno)
+
+    def _on_writable(self) -> None:
+        self._blocked_s += self._services.now_s()
+        self.end_turn()
+        if self._writes:
+            self._blocked_s -= self._services.now_s()
+
+    def take_blocked_s(self) -> float:
+        """How long responses have waited for the peer to take more, since the last call."""
+        blocked_s, self._blocked_s = self._blocked_s, 0.0
+        return blocked_s + self._services.now_s() if self._writes else blocked_s
 
     # ---- bounds
 

@@ -50,11 +50,13 @@ class MetadataMeaning(NamedTuple):
     the client's listener are left out, with an error.
 
     listener_not_found: the error of a partition whose leader is live but cannot be reached on the client's listener.
+    throttle_at: where the throttle time stands in the answer, counted from behind the correlation id; None: nowhere.
     """
 
     empty_is_all: bool
     only_reachable: bool
     listener_not_found: ErrorCode
+    throttle_at: int | None
 
 
 METADATA = _each_version(
@@ -63,6 +65,7 @@ METADATA = _each_version(
         empty_is_all=version == 0,
         only_reachable=version == 0,
         listener_not_found=ErrorCode.LISTENER_NOT_FOUND if version >= 6 else ErrorCode.LEADER_NOT_AVAILABLE,
+        throttle_at=None if version < 3 else 0 if version < 9 else 1,
     ),
 )
 
@@ -169,6 +172,13 @@ DELETE_TOPICS_DISABLED = _each_version(
 
 DELETE_TOPICS_BY_ID = _each_version(ApiKey.DELETE_TOPICS, lambda version: version >= 6)
 """Whether topics are named or given by their ids; else there are names only (KIP-516)."""
+
+_STRICT_SINCE = {ApiKey.CREATE_TOPICS: 6, ApiKey.DELETE_TOPICS: 5, ApiKey.CREATE_PARTITIONS: 3}
+STRICT_MUTATION_QUOTA = {
+    key: _each_version(key, lambda version, since=first: version >= since)  # type: ignore[misc]
+    for key, first in _STRICT_SINCE.items()
+}
+"""Whether changes over the quota are refused; older clients do not know the error, and are throttled (KIP-599)."""
 
 DELETE_TOPICS_HAS_MESSAGE = _each_version(ApiKey.DELETE_TOPICS, lambda version: version >= 5)
 """Whether an error comes with a message (KIP-599)."""

@@ -16,6 +16,8 @@ from kafka_py.net.loop import LoopWatch
 from kafka_py.wire.apis import APIS, Api, ApiKey
 
 _REQUEST = ("request",)
+FETCH_FOLLOWER = "FetchFollower"
+"""The name under which the fetches of followers are measured."""
 FOLD_AT = 512
 """Number of finished requests of an API after which their times are evaluated."""
 _SAMPLES_A_SECOND = 200
@@ -40,6 +42,7 @@ class RequestMetrics(MetricTable, group="kafka.network:type=RequestMetrics"):
         "ResponseSendTimeMs", unit="ms", tags=_REQUEST, about="Until the socket has taken the whole response."
     )
     total_time = Distribution("TotalTimeMs", unit="ms", tags=_REQUEST, about="From arrival until the response is sent.")
+    throttle_time = Distribution("ThrottleTimeMs", unit="ms", tags=_REQUEST, about="Throttle time of responses.")
     request_bytes = Distribution("RequestBytes", unit="bytes", tags=_REQUEST, about="Size of requests.")
 
     def settle(self) -> None:
@@ -54,7 +57,10 @@ class ApiMetrics:
     requests that are done but not evaluated; the appender calls `fold` at FOLD_AT.
     """
 
-    __slots__ = ("_errors", "_failed", "_registry", "_turn", "finished", "name", "parts", "times", "versions", "whole")
+    __slots__ = (
+        "_errors", "_failed", "_registry", "_throttled", "_turn", "finished", "name", "parts", "times", "versions",
+        "whole",
+    )  # fmt: skip
 
     def __init__(self, registry: MetricRegistry, name: str, whole: ApiMetrics | None = None) -> None:
         self.name = name
@@ -66,6 +72,7 @@ class ApiMetrics:
         self.times = RequestMetrics(registry, self, request=name)
         self._registry = registry
         self._failed = 0
+        self._throttled: list[float] = []
         self._turn = 0
         self.versions: dict[int, RequestMetrics] = {}
         """The tables of the versions used so far; see `version`."""
@@ -89,6 +96,10 @@ class ApiMetrics:
         if self.whole is not None:
             self.whole.count_error(error_name)
 
+    def note_throttled(self, time_ms: float) -> None:
+        """Notes the throttle time of one response."""
+        self._throttled.append(time_ms)
+
     def _error_table(self, error_name: str) -> RequestMetrics:
         table = self._errors.get(error_name)
         if table is None:
@@ -103,13 +114,14 @@ class ApiMetrics:
         if not finished:
             return
         self.finished = []
+        throttled, self._throttled = self._throttled, []
         times: ApiMetrics | None = self
         while times is not None:
-            times.take(finished)
+            times.take(finished, throttled)
             times = times.whole
 
-    def take(self, finished: list[Finished]) -> None:
-        """Adds the times of finished requests, of this API or of a part of it."""
+    def take(self, finished: list[Finished], throttled: list[float]) -> None:
+        """Adds the times of finished requests, of this API or of a part of it. throttled: throttle times over 0."""
         self._count_sound(len(finished))
         table, count = self.times, len(finished)
         span_s = finished[-1][5] - finished[0][5]
@@ -119,6 +131,9 @@ class ApiMetrics:
         self._turn += 1
         table.total_time.extend([(row[5] - row[0]) * 1000.0 for row in finished], sample=size)
         table.request_bytes.extend(sizes, count)
+        table.throttle_time.extend(throttled)
+        if count > len(throttled):
+            table.throttle_time.extend((0.0,), count - len(throttled))
         done = [p or a for p, a in zip(parked, answered, strict=True)]
         for histogram, begins, ends in (
             (table.request_queue_time, received, taken),
@@ -146,7 +161,7 @@ class AllRequestMetrics:
         self._by_key = {key: ApiMetrics(registry, api.name) for key, api in APIS.items()}
         fetch = self._by_key[ApiKey.FETCH]
         self.fetch_consumer = ApiMetrics(registry, "FetchConsumer", fetch)
-        self.fetch_follower = ApiMetrics(registry, "FetchFollower", fetch)
+        self.fetch_follower = ApiMetrics(registry, FETCH_FOLLOWER, fetch)
         self.request_log = RequestLog()
 
     def of(self, api: Api) -> ApiMetrics:

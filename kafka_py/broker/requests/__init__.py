@@ -22,5 +22,6 @@
     group_requests.py       checks shared by requests about groups
     offset_commits.py       commits of offsets, plain or in a transaction
     config_writes.py        config changes written to ZooKeeper
-    client_quotas.py        quotas in ZooKeeper that match a filter
+    throttling.py           quotas applied to requests
+    fetch_sizes.py          sizes of Fetch responses
 """

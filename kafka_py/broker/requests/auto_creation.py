@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.internal_topics import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
-from kafka_py.broker.requests.topic_admin import TopicAdmin, TopicToCreate
+from kafka_py.broker.requests.topic_admin import Permit, TopicAdmin, TopicToCreate
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.controller.topic_names import fault_of
 
@@ -29,15 +29,18 @@ class AutoCreation:
         """The error code for a missing topic that may not be created."""
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if fault_of(name) is None else ErrorCode.INVALID_TOPIC_EXCEPTION
 
-    async def create(self, name: str) -> ErrorCode:
-        """Creates the topic without waiting for its leaders: LEADER_NOT_AVAILABLE is success, and clients retry."""
+    async def create(self, name: str, permit: Permit | None = None) -> ErrorCode:
+        """Creates the topic without waiting for its leaders: LEADER_NOT_AVAILABLE is success, and clients retry.
+
+        permit: as in TopicAdmin.create.
+        """
         if fault_of(name) is not None:
             return ErrorCode.INVALID_TOPIC_EXCEPTION
         if name in self._in_flight:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         self._in_flight.add(name)
         try:
-            await self._topics.create(self._new_topic(name))
+            await self._topics.create(self._new_topic(name), permit=permit)
         except KafkaError as error:
             return ErrorCode.LEADER_NOT_AVAILABLE if error.code in _SOON else error.code
         finally:

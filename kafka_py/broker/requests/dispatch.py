@@ -14,16 +14,25 @@ from typing import Any
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.slices import FileSlice
+from kafka_py.base.supervision import Schedule
 from kafka_py.base.turns import finish, run_turn
 from kafka_py.broker.observe.metrics import FOLD_AT, AllRequestMetrics
+from kafka_py.broker.quotas.client_quotas import ClientQuotas
 from kafka_py.broker.requests.authorization import CLUSTER_NAME
 from kafka_py.broker.requests.error_responses import refuse, refusing
 from kafka_py.broker.requests.large_requests import PLAIN_BYTES, LargeRequests
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.offered_apis import unsupported_version
-from kafka_py.broker.requests.request_context import ANSWERS_LATER, ClientConnection, EncodedResponse, RequestContext
+from kafka_py.broker.requests.request_context import (
+    ANSWERS_LATER,
+    Answer,
+    ClientConnection,
+    EncodedResponse,
+    RequestContext,
+)
 from kafka_py.broker.requests.routes import ROUTES
 from kafka_py.broker.requests.service import ApiService
+from kafka_py.broker.requests.throttling import Throttling
 from kafka_py.wire.apis import APIS, ApiKey, size_fault
 from kafka_py.wire.compiler import stepwise_decoder
 from kafka_py.wire.dismantling import dismantle
@@ -47,6 +56,15 @@ class Dispatcher:
         self._large = LargeRequests(node.clock)
         self._now_s = node.clock.monotonic_s
         self._tasks: dict[asyncio.Task[None], None] = {}
+        self._throttling: Throttling | None = None
+        self._answer: Answer = self._send
+        """Sends a response; charges quotas before that, once there are any."""
+
+    def throttle(self, quotas: ClientQuotas, schedule: Schedule) -> None:
+        """Applies quotas from now on. schedule: ends throttle times."""
+        throttling = Throttling(quotas, self._send, self._now_s, schedule)
+        self._throttling = self._node.throttling = throttling
+        self._answer = throttling.answer
 
     def on_request(self, connection: ClientConnection, slot: Any, frame: bytearray) -> None:
         """Handles one whole request, without its size. Responds by `connection.respond(slot, ...)`, now or later."""
@@ -116,7 +134,7 @@ class Dispatcher:
         metrics = service.metrics
         has_short_answer = service.is_in_proportion and size <= PLAIN_BYTES
         context = RequestContext(
-            connection, slot, service.api, header, size, metrics, self._send, self._now_s(), has_short_answer
+            connection, slot, service.api, header, size, metrics, self._answer, self._now_s(), has_short_answer
         )  # fmt: skip
         if is_large:
             context.large_request = request
@@ -141,7 +159,7 @@ class Dispatcher:
         if type(outcome) is types.CoroutineType:
             self._step(context, request, outcome)
         else:
-            self._send(context, outcome)
+            self._answer(context, outcome)
 
     def _unsupported(
         self, connection: ClientConnection, slot: Any, service: ApiService, version: int, correlation_id: int
@@ -160,7 +178,7 @@ class Dispatcher:
             if done.value is ANSWERS_LATER:
                 context.leave_for_later(self._now_s())
             else:
-                self._send(context, done.value)
+                self._answer(context, done.value)
             return
         except Exception as error:
             self._refuse(context, request, error)
@@ -177,7 +195,7 @@ class Dispatcher:
             self._refuse(context, request, error)
             return
         if response is not ANSWERS_LATER:
-            self._send(context, response)
+            self._answer(context, response)
 
     def _refuse(self, context: RequestContext, request: Any, error: Exception) -> None:
         """Sends the API's error response; unforeseen errors are logged as well."""
@@ -199,7 +217,7 @@ class Dispatcher:
         except Exception:
             self._cannot_refuse(context)
             return
-        self._send(context, response)
+        self._answer(context, response)
 
     async def _refuse_in_turns(self, context: RequestContext, steps: Generator[None, None, Any]) -> None:
         try:
@@ -207,7 +225,7 @@ class Dispatcher:
         except Exception:
             self._cannot_refuse(context)
             return
-        self._send(context, response)
+        self._answer(context, response)
 
     @staticmethod
     def _cannot_refuse(context: RequestContext) -> None:
@@ -276,6 +294,8 @@ class Dispatcher:
 
     def on_sent(self, contexts: list[Any], began_s: float, ended_s: float) -> None:
         """Records the times of these requests, whose responses were sent from `began_s` to `ended_s`."""
+        if self._throttling is not None:
+            self._throttling.on_sent(contexts, began_s, ended_s)
         for context in contexts:
             moments = (
                 context.received_s, context.started_s, context.parked_s, context.answered_s, began_s, ended_s,

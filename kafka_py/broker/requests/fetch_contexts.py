@@ -22,6 +22,10 @@ class FullFetch(PlainSource):
     """A full fetch request, with all its partitions; with INITIAL_EPOCH it also requests a session."""
 
     __slots__ = ("_cache", "_is_privileged", "_now_ms", "_wants_session")
+    returns_all = True
+    """Whether the response has every partition that was read."""
+    known_id = NO_SESSION
+    """The id of the session that the request named."""
 
     def __init__(
         self, entries: list[FetchEntry], cache: SessionCache, *, wants_session: bool, is_privileged: bool, now_ms: float
@@ -62,10 +66,16 @@ class IncrementalFetch:
     """An incremental fetch request: reads only partitions with possible changes, returns only changed ones."""
 
     __slots__ = ("_cache", "session")
+    returns_all = False
 
     def __init__(self, session: FetchSession, cache: SessionCache) -> None:
         self.session = session
         self._cache = cache
+
+    @property
+    def known_id(self) -> int:
+        """As FullFetch."""
+        return self.session.id
 
     @property
     def size(self) -> int:

@@ -11,11 +11,13 @@ from kafka_py.base.purgatory import Purgatory
 from kafka_py.broker.metadata.metadata_cache import MetadataCache
 from kafka_py.broker.metadata.topic_waits import THE_CLUSTER, wait_for_topics
 from kafka_py.broker.observe.metrics import AllRequestMetrics
+from kafka_py.broker.quotas.client_quotas import ClientQuotas
 from kafka_py.broker.requests.authorization import ALLOW_ALL, Authorizer
 from kafka_py.broker.requests.auto_creation import AutoCreation
 from kafka_py.broker.requests.fetch_session_cache import SessionCache
 from kafka_py.broker.requests.metadata_answers import MetadataAnswers
 from kafka_py.broker.requests.producer_ids import ProducerIds
+from kafka_py.broker.requests.throttling import Throttling
 from kafka_py.broker.requests.topic_admin import TopicAdmin
 from kafka_py.broker.settings.alter_policy import AlterPolicy
 from kafka_py.broker.settings.configs import BrokerConfig
@@ -50,6 +52,7 @@ class Node:
         is in the metadata cache, or is removed from it. election_waits: operations that wait until a partition's new
         leader is in the metadata cache.
     had_topics: whether the cluster had topics when this broker started.
+    quotas: of clients. throttling: applies them to requests; None until there is a quota.
     apply_settings: re-reads and applies the settings of an entity, before the change notification arrives: a client
         that got the response to a change sees it here.
     config_locks: by entity path; held while the settings of the entity are read, changed and written.
@@ -77,9 +80,11 @@ class Node:
     coordinators: Coordinators
     controller: Controller
     request_metrics: AllRequestMetrics
+    quotas: ClientQuotas
     broker_epoch: int = -1
     had_topics: bool = False
     described: bool = False
+    throttling: Throttling | None = None
     authorizer: Authorizer = field(default=ALLOW_ALL)
     alter_policy: AlterPolicy | None = None
     config_locks: KeyedLocks = field(default_factory=KeyedLocks)

@@ -40,6 +40,8 @@ class ClientConnection(Protocol):
 
     def unmute(self) -> None: ...
 
+    def take_blocked_s(self) -> float: ...
+
     def describe_client(self, name: str, version: str) -> None: ...
 
     def close(self, reason: str) -> None: ...
@@ -57,12 +59,16 @@ Answer = Callable[["RequestContext", Any], None]
 
 
 class EncodedResponse:
-    """A response that is encoded already, perhaps for another client: its bytes after the correlation id."""
+    """A response that is encoded already, perhaps for another client: its bytes after the correlation id.
 
-    __slots__ = ("_body", "_start")
+    throttle_at: where in them the throttle time is stored; None: the version has none.
+    """
 
-    def __init__(self, parts: list[bytes | FileSlice]) -> None:
+    __slots__ = ("_body", "_start", "_throttle_at")
+
+    def __init__(self, parts: list[bytes | FileSlice], throttle_at: int | None = None) -> None:
         """parts: as encode_response makes them, without file slices."""
+        self._throttle_at = throttle_at
         [frame] = parts
         assert isinstance(frame, bytes)
         self._start = frame[:4]
@@ -71,6 +77,14 @@ class EncodedResponse:
     def parts_for(self, correlation_id: int) -> list[bytes | FileSlice]:
         """The parts of the response with that correlation id; the large part is shared."""
         return [self._start + correlation_id.to_bytes(4, "big", signed=True), self._body]
+
+    def throttled(self, time_ms: int) -> EncodedResponse:
+        """The same response with this throttle time; the original is not changed."""
+        at = self._throttle_at
+        if at is None:
+            return self
+        body = self._body[:at] + time_ms.to_bytes(4, "big") + self._body[at + 4 :]
+        return EncodedResponse([self._start + b"\0\0\0\0" + body], at)
 
     def __len__(self) -> int:
         return len(self._body)

@@ -1,6 +1,7 @@
 """The table of APIs: API -> handler, authorization rule of the whole request, quota class.
 
-The quota class is not used: client quotas are not enforced. Knows handlers only by their name; service.py imports them.
+The quota class says what a request is charged to (throttling.py). Knows handlers only by their name; service.py imports
+them.
 Source: docs/reference/apis.tsv; docs/reference/protocol.md, section 2.
 """
 
@@ -50,7 +51,6 @@ class Route(NamedTuple):
 
 _NO_ACLS = Route(ErrorCode.SECURITY_DISABLED, text="No Authorizer is configured on the broker.")
 _NO_TOKENS = Route(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
-_NO_QUOTAS = "This broker does not enforce client quotas, so it takes none; nothing was changed."
 _NO_CREDENTIALS = "This broker has no logins, so it takes no credentials; nothing was changed."
 
 ROUTES: dict[ApiKey, Route] = {
@@ -103,7 +103,7 @@ ROUTES: dict[ApiKey, Route] = {
     ApiKey.LIST_PARTITION_REASSIGNMENTS: Route("admin.list_partition_reassignments", DESCRIBE_CLUSTER),
     ApiKey.OFFSET_DELETE: Route("groups.offset_delete"),
     ApiKey.DESCRIBE_CLIENT_QUOTAS: Route("admin.describe_client_quotas", DESCRIBE_CLUSTER_CONFIGS),
-    ApiKey.ALTER_CLIENT_QUOTAS: Route(ErrorCode.INVALID_REQUEST, ALTER_CLUSTER_CONFIGS, text=_NO_QUOTAS),
+    ApiKey.ALTER_CLIENT_QUOTAS: Route("admin.alter_client_quotas", ALTER_CLUSTER_CONFIGS),
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: Route("admin.describe_user_scram_credentials", DESCRIBE_CLUSTER),
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: Route(ErrorCode.INVALID_REQUEST, ALTER_CLUSTER, text=_NO_CREDENTIALS),
     ApiKey.ALTER_ISR: Route("brokers.alter_isr", CLUSTER_ACTION, QuotaClass.EXEMPT),

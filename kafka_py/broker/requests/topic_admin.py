@@ -36,6 +36,9 @@ from kafka_py.zk.topics import ReplicaAssignment, TopicAssignment
 
 T = TypeVar("T")
 
+Permit = Callable[[int], object]
+"""(partitions that are created): raises KafkaError when they may not be created now."""
+
 BROKER_DEFAULT = -1
 """As a count: use the broker's default."""
 
@@ -129,13 +132,18 @@ class TopicAdmin:
 
     # Creation
 
-    async def create(self, new: TopicToCreate, *, validate_only: bool = False) -> PlannedTopic:
-        """Creates a topic, or with `validate_only` only plans it.
+    async def create(
+        self, new: TopicToCreate, *, validate_only: bool = False, permit: Permit | None = None
+    ) -> PlannedTopic:
+        """Creates a topic, or with `validate_only` only plans it. permit: called right before the topic is written.
 
-        Raises KafkaError with the codes of CreateTopics; TOPIC_ALREADY_EXISTS also when it is created concurrently.
+        Raises KafkaError with the codes of CreateTopics, and of `permit`; TOPIC_ALREADY_EXISTS also when it is created
+        concurrently.
         """
         planned = await self.plan(new)
         if not validate_only:
+            if permit is not None:
+                permit(planned.partitions)
             await self.write(planned)
         return planned
 
@@ -199,17 +207,23 @@ class TopicAdmin:
 
     async def grow(
         self, topic: str, count: int, replicas: Sequence[Sequence[int]] | None = None, *,
-        validate_only: bool = False, basis: GrowthBasis | None = None,
+        validate_only: bool = False, basis: GrowthBasis | None = None, permit: Permit | None = None,
     ) -> PlannedGrowth:  # fmt: skip
         """Extends a topic to `count` partitions, or with `validate_only` only plans it.
 
         replicas: of each new partition; None places them. basis: of the request; read here if None.
-        Raises KafkaError with the codes of CreatePartitions.
+        permit: called right before the partitions are written. Raises KafkaError with the codes of CreatePartitions,
+        and of `permit`.
         """
         async with self._growing.hold(topic):
             while True:
                 planned = await self.plan_growth(topic, count, replicas, basis)
-                if validate_only or await self._write_growth(planned):
+                if validate_only:
+                    return planned
+                if permit is not None:
+                    permit(len(planned.added))
+                    permit = None  # when another client has changed the topic, it is written again
+                if await self._write_growth(planned):
                     return planned
 
     async def plan_growth(

@@ -24,14 +24,15 @@ from kafka_py.zk.entity_configs import ConfigStore
 log = logging.getLogger(__name__)
 
 UNCLEAN = "unclean.leader.election.enable"
-_UNUSED_KINDS = ("users", "clients", "ips")
-"""Entities with quotas and credentials, which this broker does not enforce."""
+_QUOTA_KINDS = ("users", "clients", "ips")
+"""Entities with quotas."""
 
 
 class ConfigChanges:
     """Applies overrides to this broker.
 
-    on_broker_config: called with the broker's new settings; applies them in all parts.
+    on_broker_config: called with the broker's new settings; applies them in all parts. on_quotas: called with the path
+    of an entity that has quotas, and its settings.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class ConfigChanges:
         log_dirs: LogManager,
         controller: Callable[[], Controller | None],
         on_broker_config: Callable[[BrokerConfig], Awaitable[None]],
+        on_quotas: Callable[[str, Mapping[str, str]], Awaitable[None]],
     ) -> None:
         self._broker_id = broker_id
         self._stored = stored
@@ -52,6 +54,7 @@ class ConfigChanges:
         self._log_dirs = log_dirs
         self._controller = controller
         self._on_broker_config = on_broker_config
+        self._on_quotas = on_quotas
 
     async def load_broker(self) -> None:
         """Reads the dynamic settings of all brokers, then those of this broker."""
@@ -76,8 +79,8 @@ class ConfigChanges:
                 log.info("Settings of topic %s are now %s", name, shown(overrides, known=LogConfig.ROWS))
         elif kind == "brokers":
             await self._apply_broker(name)
-        elif kind in _UNUSED_KINDS:
-            await self._note_unused(entity)
+        elif kind in _QUOTA_KINDS:
+            await self._on_quotas(entity, await self._stored.of_entity(entity))
         else:
             log.error("A config change of an unknown kind is ignored: %s", entity)
 
@@ -106,12 +109,6 @@ class ConfigChanges:
         except ConfigError as error:
             log.error("A dynamic setting cannot be applied: %s", error.detail)
         log.info("The broker's dynamic settings are now %s", shown(after))
-
-    async def _note_unused(self, entity: str) -> None:
-        """Warns that a quota or credential in ZooKeeper has no effect here, without its value, which may be secret."""
-        names = sorted(await self._stored.of_entity(entity))
-        if names:
-            log.warning("%s of %s in ZooKeeper: this broker does not enforce them yet", ", ".join(names), entity)
 
     async def _broker_overrides(self, name: str) -> dict[str, str]:
         return await self._stored.of_entity(entity_path(("brokers", name)))

@@ -75,7 +75,7 @@ class ServerOptions(OptionTable):
     )
 
 
-class QuotaOptions(OptionTable, no_effect="quotas of clients are not enforced"):
+class QuotaOptions(OptionTable):
     """Settings of client quotas."""
 
     quota_producer_default = Option(
@@ -99,7 +99,7 @@ class QuotaOptions(OptionTable, no_effect="quotas of clients are not enforced"):
     )
     client_quota_callback_class: Option[str | None] = Option(
         "client.quota.callback.class", None, kind=Kind.CLASS, importance="low",
-        about="Class that decides quotas.",
+        about="Dotted path of a Python class that decides quotas of clients (broker/quotas/callback.py).",
     )
 
 

@@ -2,8 +2,7 @@
 
 Settings of authorization and authentication are enforced or stop the start, unless the override setting lists them. TLS
 and SASL need no row here: net/endpoints.py rejects a listener that uses them, and without such a listener their
-settings have no effect in Apache Kafka either. For quotas that are not enforced the start-up log has a warning
-(column `no_effect` of the tables).
+settings have no effect in Apache Kafka either.
 """
 
 from __future__ import annotations

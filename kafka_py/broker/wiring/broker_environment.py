@@ -11,6 +11,7 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.supervision import Supervisor
 from kafka_py.base.timers import Timers
+from kafka_py.broker.quotas.client_quotas import ClientQuotas
 from kafka_py.broker.settings.live_config import LiveConfig
 from kafka_py.broker.settings.topic_configs import TopicConfigs
 from kafka_py.broker.wiring.server_environment import ServerEnvironment
@@ -40,6 +41,7 @@ class BrokerEnvironment:
     store: ZkStore
     executor: Executor
     supervisor: Supervisor
+    quotas: ClientQuotas
     offsets_partitions: int
     transaction_partitions: int
     had_topics: bool

@@ -3,5 +3,6 @@
     entities.py           entities, changes, the order of lists
     scram_credentials.py  SCRAM credentials as ZooKeeper holds them
     configs_quotas.py     --zookeeper for users, clients and ips
+    client_quotas.py      --bootstrap-server for users, clients and ips
     configs_zookeeper.py  --zookeeper for topics and brokers
 """

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.broker.quotas.quota_keys import CLIENT_KEYS, IP_KEYS
 from kafka_py.cli.common.command import CommandFailed, Refused
 from kafka_py.cli.config_admin.entities import Changes, Entity, in_hash_order
 from kafka_py.cli.config_admin.scram_credentials import DIGESTS, credential_of
@@ -19,14 +20,7 @@ from kafka_py.zk.store import ZkStore
 
 USERS, CLIENTS, IPS = "users", "clients", "ips"
 TITLES = {USERS: "user-principal", CLIENTS: "client-id", IPS: IPS}
-_CLIENT_QUOTAS: dict[str, type] = {
-    "producer_byte_rate": int,
-    "consumer_byte_rate": int,
-    "request_percentage": float,
-    "controller_mutation_rate": float,
-}
-_IP_QUOTAS: dict[str, type] = {"connection_creation_rate": int}
-_KIND_NAMES = {int: "LONG", float: "DOUBLE"}
+_PARSERS: dict[str, type] = {"LONG": int, "INT": int, "DOUBLE": float}
 
 
 class QuotaEntity(NamedTuple):
@@ -145,7 +139,7 @@ def with_credentials(added: Mapping[str, str]) -> dict[str, str]:
 
 def check(entity: QuotaEntity, settings: Mapping[str, str]) -> None:
     """Whether the entity may have these settings. Raises Refused for a name, KafkaError(INVALID_CONFIG) for a value."""
-    kinds = _IP_QUOTAS if entity.root.type == IPS else _CLIENT_QUOTAS
+    kinds = IP_KEYS if entity.root.type == IPS else CLIENT_KEYS
     own = set(DIGESTS) if entity.root.type == USERS and entity.root.name and entity.child is None else set()
     unknown = [name for name in settings if name not in kinds and name not in own]
     if unknown:
@@ -153,8 +147,8 @@ def check(entity: QuotaEntity, settings: Mapping[str, str]) -> None:
     for name, value in settings.items():
         if name in kinds:
             try:
-                kinds[name](value)
+                _PARSERS[kinds[name].kind](value)
             except ValueError:
-                kind = _KIND_NAMES[kinds[name]]
+                kind = kinds[name].kind
                 detail = f"Invalid value {value} for configuration {name}: Not a number of type {kind}"
                 raise KafkaError(ErrorCode.INVALID_CONFIG, detail) from None

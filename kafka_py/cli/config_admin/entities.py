@@ -26,11 +26,13 @@ class Changes(NamedTuple):
     deleted: list[str]
 
 
-def in_hash_order(names: Collection[str]) -> list[str]:
-    """As Apache Kafka lists settings: in the iteration order of a Java HashMap that they are inserted into."""
+def in_hash_order(names: Collection[str], capacity: int = 16) -> list[str]:
+    """As Apache Kafka lists settings: in the iteration order of a Java HashMap that they are inserted into.
+
+    capacity: the one that it begins with.
+    """
     from kafka_py.records.java_hash import java_hash_code
 
-    capacity = 16
     while len(names) > capacity * 3 // 4:
         capacity *= 2
 

@@ -14,7 +14,7 @@ from collections.abc import Coroutine, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from kafka_py.clients.admin import brokers, groups, log_dirs, offsets, records, replicas, settings, topics
+from kafka_py.clients.admin import brokers, groups, log_dirs, offsets, quotas, records, replicas, settings, topics
 from kafka_py.clients.admin.core import AdminCore
 from kafka_py.clients.cluster import Cluster
 from kafka_py.clients.delegation import blocking, delegated
@@ -56,6 +56,10 @@ class AsyncAdminClient:
     describe_configs = delegated(settings.describe_configs)
     incremental_alter_configs = delegated(settings.incremental_alter_configs)
     alter_configs = delegated(settings.alter_configs)
+
+    describe_client_quotas = delegated(quotas.describe_client_quotas)
+    alter_client_quotas = delegated(quotas.alter_client_quotas)
+    describe_user_scram_credentials = delegated(quotas.describe_user_scram_credentials)
 
     describe_cluster = delegated(brokers.describe_cluster)
     controlled_shutdown = delegated(brokers.controlled_shutdown)
@@ -119,6 +123,10 @@ class AdminClient:
     describe_configs = blocking(AsyncAdminClient.describe_configs)
     incremental_alter_configs = blocking(AsyncAdminClient.incremental_alter_configs)
     alter_configs = blocking(AsyncAdminClient.alter_configs)
+
+    describe_client_quotas = blocking(AsyncAdminClient.describe_client_quotas)
+    alter_client_quotas = blocking(AsyncAdminClient.alter_client_quotas)
+    describe_user_scram_credentials = blocking(AsyncAdminClient.describe_user_scram_credentials)
 
     describe_cluster = blocking(AsyncAdminClient.describe_cluster)
     controlled_shutdown = blocking(AsyncAdminClient.controlled_shutdown)

@@ -55,8 +55,6 @@ def test_entities(line: str, entity: Entity) -> None:
         ("--alter --entity-type topics", "an entity name must be specified with --alter of topics"),
         ("--alter --entity-type topics --entity-default", "an entity name must be specified with --alter of topics"),
         ("--alter --entity-type brokers", "an entity-name or default entity must be specified"),
-        ("--describe --user alice --client c", "not served by this release"),
-        ("--describe --user-defaults", "not served by this release"),
     ],
 )
 def test_entities_that_make_no_sense(line: str, says: str) -> None:

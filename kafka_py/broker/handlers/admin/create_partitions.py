@@ -13,6 +13,8 @@ from kafka_py.broker.requests.authorization import Operation, ResourceType
 from kafka_py.broker.requests.item_errors import error_of
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
+from kafka_py.broker.requests.throttling import mutations_of
+from kafka_py.broker.requests.topic_admin import Permit
 from kafka_py.wire.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -49,7 +51,9 @@ async def handle(node: Node, context: RequestContext, request: CreatePartitionsR
             _fail(context, result, error.code, error.message)
         else:
             asked.append(topic)
-    added = await _grow(node, context, asked, results, validate_only=request.validate_only) if asked else {}
+    mutations = mutations_of(node, context)
+    permit = None if request.validate_only else mutations.take
+    added = await _grow(node, context, asked, results, permit) if asked else {}
     late = await wait_for_topics(
         node.topic_waits,
         {name: has_leaders(node.metadata, name, partitions) for name, partitions in added.items()},
@@ -57,14 +61,14 @@ async def handle(node: Node, context: RequestContext, request: CreatePartitionsR
     )
     for name in late:
         _fail(context, results[name], ErrorCode.REQUEST_TIMED_OUT, ErrorCode.REQUEST_TIMED_OUT.meaning)
-    return CreatePartitionsResponse(throttle_time_ms=0, results=list(results.values()))
+    return CreatePartitionsResponse(throttle_time_ms=mutations.throttle_ms, results=list(results.values()))
 
 
 async def _grow(
     node: Node, context: RequestContext, asked: Sequence[CreatePartitionsTopic],
-    results: dict[str, CreatePartitionsTopicResult], *, validate_only: bool,
+    results: dict[str, CreatePartitionsTopicResult], permit: Permit | None,
 ) -> dict[str, list[int]]:  # fmt: skip
-    """Adds partitions to these topics; returns the new partitions by topic.
+    """Adds partitions to these topics; returns the new partitions by topic. permit: None: they are only planned.
 
     Raises KafkaError when replicas cannot be placed on the live brokers: then no topic is changed.
     """
@@ -77,9 +81,9 @@ async def _grow(
         try:
             replicas = None if topic.assignments is None else [list(row.broker_ids) for row in topic.assignments]
             planned = await node.topics.grow(
-                topic.name, topic.count, replicas, validate_only=validate_only, basis=basis
+                topic.name, topic.count, replicas, validate_only=permit is None, basis=basis, permit=permit
             )
-            if not validate_only:
+            if permit is not None:
                 added[topic.name] = list(planned.added)
         except Exception as failure:  # an error of this topic only
             error = error_of(failure, log, f"Topic {topic.name} has no partitions added")

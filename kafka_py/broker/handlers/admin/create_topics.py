@@ -15,6 +15,7 @@ from kafka_py.broker.requests.authorization import CLUSTER_NAME, Operation, Reso
 from kafka_py.broker.requests.item_errors import error_of
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
+from kafka_py.broker.requests.throttling import mutations_of
 from kafka_py.broker.requests.topic_admin import PlannedTopic, TopicToCreate
 from kafka_py.broker.settings.config_descriptions import describe_topic
 from kafka_py.controller import topic_names
@@ -38,6 +39,7 @@ async def handle(node: Node, context: RequestContext, request: CreateTopicsReque
     created: dict[str, PlannedTopic] = {}
     groups: dict[str, list[CreatableTopic]] = {}
     turn = Turn(node.clock)
+    mutations = mutations_of(node, context)
     for topic in request.topics:
         await turn.maybe_yield()
         counts[topic.name] += 1
@@ -53,7 +55,9 @@ async def handle(node: Node, context: RequestContext, request: CreateTopicsReque
             try:
                 _check(node, context, topic, counts[topic.name])
                 new = await _new_topic(topic, turn)
-                planned = await node.topics.create(new, validate_only=request.validate_only)
+                planned = await node.topics.create(
+                    new, validate_only=request.validate_only, permit=mutations.take
+                )
                 _fill(node, context, result, planned)
                 if not request.validate_only:
                     created[topic.name] = planned
@@ -72,7 +76,7 @@ async def handle(node: Node, context: RequestContext, request: CreateTopicsReque
     )
     for name in late:
         _fail(context, results[name], ErrorCode.REQUEST_TIMED_OUT, ErrorCode.REQUEST_TIMED_OUT.meaning)
-    return CreateTopicsResponse(topics=list(results.values()))
+    return CreateTopicsResponse(throttle_time_ms=mutations.throttle_ms, topics=list(results.values()))
 
 
 def _check(node: Node, context: RequestContext, topic: CreatableTopic, occurrences: int) -> None:

@@ -15,6 +15,7 @@ from kafka_py.broker.requests.authorization import Operation, ResourceType
 from kafka_py.broker.requests.item_errors import error_of
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
+from kafka_py.broker.requests.throttling import mutations_of
 from kafka_py.wire.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
 from kafka_py.wire.version_meanings import DELETE_TOPICS_DISABLED
 
@@ -26,6 +27,7 @@ async def handle(node: Node, context: RequestContext, request: DeleteTopicsReque
     results = []
     queued: dict[str, list[DeletableTopicResult]] = {}
     turn = Turn(node.clock)
+    mutations = mutations_of(node, context)
     for asked_name, asked_id in await _asked(request, turn):
         await turn.maybe_yield()
         result = DeletableTopicResult(
@@ -35,6 +37,7 @@ async def handle(node: Node, context: RequestContext, request: DeleteTopicsReque
         try:
             name = _resolve(node, context, asked_name, asked_id)
             result.name, result.topic_id = name, node.metadata.topic_id(name)
+            mutations.take(len(node.metadata.partitions_of(name)))
             await node.topics.delete(name)
             queued.setdefault(name, []).append(result)
         except Exception as failure:  # an error of this topic only
@@ -46,7 +49,7 @@ async def handle(node: Node, context: RequestContext, request: DeleteTopicsReque
     for name in late:
         for result in queued[name]:
             _fail(context, result, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.REQUEST_TIMED_OUT.meaning)
-    return DeleteTopicsResponse(responses=results)
+    return DeleteTopicsResponse(throttle_time_ms=mutations.throttle_ms, responses=results)
 
 
 async def _asked(request: DeleteTopicsRequest, turn: Turn) -> list[tuple[str | None, TopicId]]:

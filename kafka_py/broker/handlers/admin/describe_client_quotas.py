@@ -1,10 +1,10 @@
-"""DescribeClientQuotas: the quotas in ZooKeeper that match a filter; this broker does not enforce them (KIP-546)."""
+"""DescribeClientQuotas: the quotas in ZooKeeper that match a filter (KIP-546)."""
 
 from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.turns import sliced
-from kafka_py.broker.requests.client_quotas import Component, Quota, check_filter, matching, stored_quotas
+from kafka_py.broker.quotas.stored_quotas import Component, Quota, check_filter, matching, stored_quotas
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
 from kafka_py.wire.messages.describe_client_quotas import (

@@ -22,6 +22,7 @@ from kafka_py.broker.requests.authorization import (
 )
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import EncodedResponse, RequestContext
+from kafka_py.broker.requests.throttling import mutations_of
 from kafka_py.controller.topic_names import is_internal
 from kafka_py.wire.frames import encode_response_in_turns
 from kafka_py.wire.messages.metadata import (
@@ -111,7 +112,8 @@ async def _large(
     async def build() -> EncodedResponse:
         response = await _built(node, context, request, names)
         steps = encode_response_in_turns(response, context.api_version, 0)
-        return EncodedResponse(await finish(steps, node.clock.monotonic_ms))
+        throttle_at = METADATA[context.api_version].throttle_at
+        return EncodedResponse(await finish(steps, node.clock.monotonic_ms), throttle_at)
 
     return await node.metadata_answers.get(key, build)
 
@@ -222,7 +224,7 @@ async def _create(node: Node, context: RequestContext, name: str) -> ErrorCode:
         or node.authorizer.allows(context, Operation.CREATE, ResourceType.TOPIC, name)
     ):
         return ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    return await node.auto_creation.create(name)
+    return await node.auto_creation.create(name, mutations_of(node, context, is_strict=False).take)
 
 
 def _asked(

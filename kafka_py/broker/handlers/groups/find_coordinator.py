@@ -10,6 +10,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.broker.requests.authorization import Operation, ResourceType
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
+from kafka_py.broker.requests.throttling import mutations_of
 from kafka_py.coordinator.runtime import CoordinatorRuntime
 from kafka_py.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 
@@ -32,7 +33,7 @@ async def handle(node: Node, context: RequestContext, request: FindCoordinatorRe
         return _nobody(refusal)
     runtime = _runtime(node, request.key_type)
     if not node.metadata.has_topic(runtime.topic):
-        await node.auto_creation.create(runtime.topic)
+        await node.auto_creation.create(runtime.topic, mutations_of(node, context, is_strict=False).take)
         return _nobody(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     info = node.metadata.partition(TopicPartition(runtime.topic, runtime.partition_for(request.key)))
     address = None if info is None else node.metadata.address(info.leader, context.listener_name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import partial
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
@@ -15,8 +16,10 @@ from kafka_py.base.slices import FileSlice
 from kafka_py.base.turns import Turn, sliced
 from kafka_py.broker.requests.authorization import ALLOW_ALL, CLUSTER_NAME, Operation, ResourceType
 from kafka_py.broker.requests.fetch_contexts import FetchContext, open_context, open_in_turns
+from kafka_py.broker.requests.fetch_sizes import fetch_response_bytes
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
+from kafka_py.broker.requests.throttling import Throttling
 from kafka_py.records.batch import LOG_OVERHEAD, MAGIC, SIZE_UP_TO_MAGIC
 from kafka_py.replication.state.reads import FetchEntry, FetchParams, FetchResults, Isolation, PartitionRead
 from kafka_py.wire.fetch_epochs import NO_SESSION
@@ -88,6 +91,8 @@ def _params(node: Node, context: RequestContext, request: FetchRequest, is_follo
     limit = node.live_config.current.fetch_max_bytes
     if max_bytes > limit:
         max_bytes = limit
+    if node.throttling is not None and not is_follower:
+        max_bytes = min(max_bytes, node.throttling.most_fetch_bytes(context))
     hard_max_bytes = version <= _LAST_WITH_HARD_LIMIT
     leader_only = is_follower or version < _FIRST_WITH_RACK
     may_read = None if node.authorizer is ALLOW_ALL else _permission(node, context, is_follower)
@@ -107,7 +112,7 @@ def _refused(context: RequestContext, error: KafkaError) -> FetchResponse:
 
 async def _large(
     node: Node, context: RequestContext, request: FetchRequest, params: FetchParams
-) -> FetchResponse:
+) -> object:
     """A request with possibly very many partitions, which are added to the session in turns as well."""
     wanted: dict[TopicPartition, FetchEntry] = {}
     turn = Turn(node.clock)
@@ -135,16 +140,23 @@ async def _large(
 
 async def _fetch_in_turns(
     node: Node, context: RequestContext, session: FetchContext, params: FetchParams
-) -> FetchResponse:
+) -> object:
     """A fetch of very many partitions, such as the first one of a follower, in turns with other work."""
     results = await node.fetches.fetch_in_turns(params, session, context.long_poll)
     if context.api_version < _FIRST_WITH_ZSTD:
         results = [(entry, _for_old_reader(node, entry, read, context.api_version)) for entry, read in results]
+    throttling = None if params.from_follower else node.throttling
+    if throttling is not None and _is_throttled(throttling, context, session, results):
+        return ANSWERS_LATER
     session_id, changed = await session.finish_in_turns(results)
     topics: list[FetchableTopicResponse] = []
     async for some in sliced(changed):
         _add_rows(node, context, params.replica_id, topics, some)
-    return FetchResponse(session_id=session_id, responses=topics)
+    response = FetchResponse(session_id=session_id, responses=topics)
+    if throttling is None:
+        return response
+    throttling.send(context, response)
+    return ANSWERS_LATER
 
 
 def _wanted(request: FetchRequest) -> Iterator[FetchEntry]:
@@ -228,10 +240,24 @@ def _answer(
     version = context.api_version
     if version < _FIRST_WITH_ZSTD:
         results = [(entry, _for_old_reader(node, entry, read, version)) for entry, read in results]
+    answer = context.answer
+    if node.throttling is not None and replica_id < 0:
+        if _is_throttled(node.throttling, context, session, results):
+            return
+        answer = partial(node.throttling.send, context)
     session_id, changed = session.finish(results)
     topics: list[FetchableTopicResponse] = []
     _add_rows(node, context, replica_id, topics, changed)
-    context.answer(FetchResponse(session_id=session_id, responses=topics))
+    answer(FetchResponse(session_id=session_id, responses=topics))
+
+
+def _is_throttled(
+    throttling: Throttling, context: RequestContext, session: FetchContext, results: FetchResults
+) -> bool:
+    """Charges a consumer's fetch; if it is over a quota, responds without partitions, which count as not sent."""
+    sent = results if session.returns_all else [row for row in results if row[1].size]
+    empty = FetchResponse(session_id=session.known_id, responses=[])
+    return throttling.refuses_fetch(context, fetch_response_bytes(context.api_version, sent), empty)
 
 
 def _add_rows(

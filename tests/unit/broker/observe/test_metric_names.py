@@ -20,11 +20,7 @@ PROCESSOR_TAGS = "listener, networkProcessor"
 
 NOT_YET = {
     "followers' connections": ("kafka.server:type=replica-fetcher-metrics",),
-    "quotas": (
-        "kafka.server:type=Produce", "kafka.server:type=Fetch ", "kafka.server:type=Request ",
-        "kafka.server:type=ControllerMutation",
-        "kafka.network:type=RequestMetrics,name=ThrottleTimeMs", f"{SELECTOR} ip-connection-accept-throttle-time",
-    ),
+    "limits of addresses": (f"{SELECTOR} ip-connection-accept-throttle-time",),
     "authentication": (
         f"{SELECTOR} expired-connections-killed-count", f"{SELECTOR} successful-", f"{SELECTOR} failed-",
         f"{SELECTOR} reauthentication-",

@@ -1,0 +1,137 @@
+"""The budget of clients with equal tags: what they have used, and how long they are throttled.
+
+Pure; `now_ms` is passed in. Made for each budget in use, so it is kept small.
+Source: docs/reference/quotas.md, sections 3 and 4; ClientQuotaManager, ControllerMutationQuotaManager.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kafka_py.base.quota_rates import SampledRate, TokenBucket, Window, throttle_ms
+from kafka_py.broker.quotas.precedence import Tags
+
+LONGEST_THROTTLE_MS = (1 << 31) - 1
+_TIMES_KEPT_MS = 60_000.0
+
+
+class ThrottleTimes:
+    """The average of recent throttle times: those of this minute and the one before."""
+
+    __slots__ = ("_before", "_began_ms", "_count", "_sum")
+
+    def __init__(self, now_ms: float) -> None:
+        self._began_ms = now_ms
+        self._before = (0.0, 0)
+        self._sum = 0.0
+        self._count = 0
+
+    def add(self, value_ms: float, now_ms: float) -> None:
+        self._move_on(now_ms)
+        self._sum += value_ms
+        self._count += 1
+
+    def _move_on(self, now_ms: float) -> None:
+        passed_ms = now_ms - self._began_ms
+        if passed_ms >= _TIMES_KEPT_MS / 2:
+            self._before = (self._sum, self._count) if passed_ms < _TIMES_KEPT_MS else (0.0, 0)
+            self._sum, self._count, self._began_ms = 0.0, 0, now_ms
+
+    def average(self, now_ms: float) -> float:
+        """NaN without recent ones."""
+        self._move_on(now_ms)
+        count = self._count + self._before[1]
+        return (self._sum + self._before[0]) / count if count else math.nan
+
+
+class Budget(SampledRate):
+    """A budget that is a rate: bytes, or percents of a thread's time.
+
+    limit: per second; None for none. longest_ms: of a throttle time.
+    """
+
+    __slots__ = ("_enough", "_limit", "_longest_ms", "tags", "times")
+
+    def __init__(self, tags: Tags, window: Window, limit: float | None, longest_ms: float) -> None:
+        super().__init__(window)
+        self.tags = tags
+        self.times: ThrottleTimes | None = None
+        """Set at the first throttle time."""
+        self._longest_ms = longest_ms
+        self.set_limit(limit)
+
+    @property
+    def limit(self) -> float | None:
+        return self._limit
+
+    def set_limit(self, limit: float | None) -> None:
+        """Replaces the limit; what was used remains."""
+        self._limit = limit
+        self._enough = math.inf if limit is None else limit * self.window.shortest_s
+
+    def charge(self, value: float, now_ms: float) -> int:
+        """Records a value; returns the throttle time in ms, 0 when the rate is within the limit."""
+        if now_ms >= self._ends_ms:
+            self._begin(now_ms)
+        self.total += value
+        if self.total <= self._enough:  # no window is shorter, so that the rate is within the limit
+            return 0
+        return self.throttle_ms(now_ms)
+
+    def throttle_ms(self, now_ms: float) -> int:
+        """The throttle time for what is recorded already."""
+        if self._limit is None:
+            return 0
+        rate, spread_ms = self.measure(now_ms)
+        return bounded(throttle_ms(rate, self._limit, spread_ms), self._longest_ms, self.window)
+
+    def note_throttled(self, time_ms: float, now_ms: float) -> None:
+        """Counts a throttle time that is applied."""
+        if self.times is None:
+            self.times = ThrottleTimes(now_ms)
+        self.times.add(time_ms, now_ms)
+
+
+class MutationBudget(Budget):
+    """A budget of controller mutations: a bucket of tokens while there is a limit, and their rate for the metrics."""
+
+    __slots__ = ("_bucket",)
+
+    def set_limit(self, limit: float | None) -> None:
+        super().set_limit(limit)
+        bucket: TokenBucket | None = getattr(self, "_bucket", None)
+        if limit is None:
+            bucket = None
+        elif bucket is None:
+            bucket = TokenBucket(self.window, limit)
+        else:
+            bucket.limit = limit
+        self._bucket = bucket
+
+    @property
+    def tokens(self) -> float:
+        """Those left; infinite without a limit."""
+        return math.inf if self._bucket is None else self._bucket.tokens
+
+    def take(self, permits: float, now_ms: float, *, is_strict: bool) -> tuple[bool, int]:
+        """Takes permits; whether they were granted, and the throttle time.
+
+        is_strict: permits are refused while the bucket is exhausted, and a grant has no throttle time. Otherwise they
+            are always granted, and the throttle time is that of the exhausted bucket.
+        """
+        bucket = self._bucket
+        if bucket is None:
+            self.record(permits, now_ms)
+            return True, 0
+        if is_strict:
+            bucket.refill(now_ms)
+            if bucket.tokens < 0:
+                return False, bounded(bucket.exhausted_ms(), self._longest_ms, self.window)
+        bucket.take(permits, now_ms)
+        self.record(permits, now_ms)
+        return True, 0 if is_strict else bounded(bucket.exhausted_ms(), self._longest_ms, self.window)
+
+
+def bounded(time_ms: float, longest_ms: float, window: Window) -> int:
+    """A throttle time as responses have it. A limit of 0 would throttle for ever: it does so for a window at a time."""
+    return int(min(window.length_ms if time_ms == math.inf else time_ms, longest_ms))

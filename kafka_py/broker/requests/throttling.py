@@ -1,0 +1,194 @@
+"""Quotas applied to requests: what each one counts against, the throttle time of its response, the muted connection.
+
+A response is sent at once, in every version, and says how long its client is throttled; for that time nothing more is
+read from its connection (KIP-219). Dispatch uses this from the first quota on (column `throttle` of routes.py); before,
+quotas cost nothing.
+Source: docs/reference/quotas.md, sections 5 and 6; KIP-219; ClientQuotaManager, ClientRequestQuotaManager.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.base.options import MAX_INT
+from kafka_py.base.slices import FileSlice
+from kafka_py.base.supervision import Schedule
+from kafka_py.broker.observe.metrics import FETCH_FOLLOWER
+from kafka_py.broker.quotas.client_quotas import ClientQuotas
+from kafka_py.broker.quotas.manager import QuotaManager
+from kafka_py.broker.quotas.mutations import Mutations
+from kafka_py.broker.requests.request_context import EncodedResponse, RequestContext
+from kafka_py.broker.requests.routes import ROUTES, QuotaClass
+from kafka_py.wire.version_meanings import STRICT_MUTATION_QUOTA
+
+if TYPE_CHECKING:
+    from kafka_py.broker.requests.node import Node
+
+Send = Callable[[RequestContext, Any, list[bytes | FileSlice] | None], None]
+"""Sends a response, or nothing for None; parts: the response, if it is encoded already."""
+PERCENT = 100.0
+"""Of a second: request time is recorded in percents of one thread."""
+
+Charge = tuple[int, QuotaManager[Any] | None]
+"""Throttle time in ms, and the quota that throttles; (0, None) without one."""
+_NOTHING: Charge = 0, None
+
+
+class Throttling:
+    """Charges requests and throttles their clients. All on the event loop."""
+
+    def __init__(
+        self, quotas: ClientQuotas, send: Send, now_s: Callable[[], float], schedule: Schedule
+    ) -> None:
+        self.quotas = quotas
+        self._send = send
+        self._now_s = now_s
+        self._schedule = schedule
+        charges: dict[QuotaClass, Callable[[RequestContext, Any, float], Charge]] = {
+            QuotaClass.PRODUCE: self._charge_produce,
+            QuotaClass.FETCH: self._charge_fetch,
+            QuotaClass.REQUEST: self._charge_request,
+            QuotaClass.MUTATION: self._charge_mutation,
+            QuotaClass.EXEMPT: self._charge_exempt,
+        }
+        self._charges = {key: charges[route.throttle] for key, route in ROUTES.items()}
+
+    # ---- responses
+
+    def answer(self, context: RequestContext, response: Any, parts: list[bytes | FileSlice] | None = None) -> None:
+        """Charges a request whose response is ready, sends the response, and mutes the connection if need be."""
+        time_ms, manager = self._charges[context.api.key](context, response, self._now_s())
+        if manager is None:
+            self._send(context, response, parts)
+        else:
+            self._throttle(context, response, time_ms, manager)
+
+    def _throttle(self, context: RequestContext, response: Any, time_ms: int, manager: QuotaManager[Any]) -> None:
+        budget = manager.budget_of(context.principal, context.client_id or "")
+        budget.note_throttled(time_ms, self._now_s() * 1000.0)
+        context.metrics.note_throttled(time_ms)
+        connection = context.connection
+        manager.muted += 1
+        connection.mute()
+        self._schedule(time_ms, partial(_end_throttle, manager, connection.unmute))
+        if type(response) is EncodedResponse:
+            response = response.throttled(time_ms)
+        elif hasattr(response, "throttle_time_ms"):
+            response.throttle_time_ms = time_ms
+        self._send(context, response, None)
+
+    # ---- what counts against which quota
+
+    def _charge_request(self, context: RequestContext, _response: Any, now_s: float) -> Charge:
+        request = self.quotas.request
+        if not request.is_on:
+            return _NOTHING
+        used = _handler_time(context, now_s)
+        time_ms = request.charge(context.principal, context.client_id or "", used, now_s * 1000.0)
+        return (time_ms, request) if time_ms else _NOTHING
+
+    def _charge_exempt(self, context: RequestContext, response: Any, now_s: float) -> Charge:
+        if getattr(response, "error_code", None) == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+            return self._charge_request(context, response, now_s)
+        self._exempt(context, now_s)
+        return _NOTHING
+
+    def _exempt(self, context: RequestContext, now_s: float) -> None:
+        if self.quotas.request.is_on:
+            self.quotas.exempt.record(_handler_time(context, now_s), now_s * 1000.0)
+
+    def _charge_produce(self, context: RequestContext, response: Any, now_s: float) -> Charge:
+        """Bytes of the request, and its time unless there is no response."""
+        produce, bytes_ms = self.quotas.produce, 0
+        if produce.is_on:
+            size = context.request_bytes
+            bytes_ms = produce.charge(context.principal, context.client_id or "", size, now_s * 1000.0)
+        if response is None:
+            self._exempt(context, now_s)
+            return (bytes_ms, produce) if bytes_ms else _NOTHING
+        return longer(self._charge_request(context, response, now_s), bytes_ms, produce)
+
+    def _charge_mutation(self, context: RequestContext, response: Any, now_s: float) -> Charge:
+        """The handler has put the throttle time of its mutations into the response."""
+        mutation_ms: int = response.throttle_time_ms
+        return longer(self._charge_request(context, response, now_s), mutation_ms, self.quotas.mutation)
+
+    def _charge_fetch(self, context: RequestContext, response: Any, now_s: float) -> Charge:
+        """Of a follower, or a response with an error; consumers' records were charged before (`refuses_fetch`)."""
+        if context.metrics.name == FETCH_FOLLOWER:
+            self._exempt(context, now_s)
+            return _NOTHING
+        return self._charge_request(context, response, now_s)
+
+    # ---- fetches of consumers
+
+    def most_fetch_bytes(self, context: RequestContext) -> int:
+        """How many bytes a response may have, so that it can be sent at all under the quota."""
+        fetch = self.quotas.fetch
+        most = fetch.most_at_once(context.principal, context.client_id or "") if fetch.is_on else None
+        return MAX_INT if most is None else min(int(most), MAX_INT)
+
+    def refuses_fetch(self, context: RequestContext, size_bytes: int, empty: Any) -> bool:
+        """Charges a fetch whose response would have this size.
+
+        True when it is over a quota: then the empty response is sent instead, and its bytes are not charged.
+        """
+        now_s = self._now_s()
+        by_time = self._charge_request(context, empty, now_s)
+        fetch, bytes_ms = self.quotas.fetch, 0
+        principal, client_id = context.principal, context.client_id or ""
+        if fetch.is_on:
+            bytes_ms = fetch.charge(principal, client_id, size_bytes, now_s * 1000.0)
+        time_ms, manager = longer(by_time, bytes_ms, fetch)
+        if manager is None:
+            return False
+        if fetch.is_on:
+            fetch.budget_of(principal, client_id).record(-size_bytes, now_s * 1000.0)
+        self._throttle(context, empty, time_ms, manager)
+        return True
+
+    def send(self, context: RequestContext, response: Any) -> None:
+        """Sends a response that was charged."""
+        self._send(context, response, None)
+
+    # ---- sent responses
+
+    def on_sent(self, contexts: list[RequestContext], began_s: float, ended_s: float) -> None:
+        """Records the time in which these responses of one connection were sent; it counts at the next request."""
+        request = self.quotas.request
+        if not request.is_on:
+            return
+        waited_s = contexts[0].connection.take_blocked_s()
+        share = max(ended_s - began_s - waited_s, 0.0) * PERCENT / len(contexts)
+        for context in contexts:
+            if context.metrics.name == FETCH_FOLLOWER or ROUTES[context.api.key].throttle is QuotaClass.EXEMPT:
+                self.quotas.exempt.record(share, ended_s * 1000.0)
+            else:
+                request.budget_of(context.principal, context.client_id or "").record(share, ended_s * 1000.0)
+
+
+def longer(by_request: Charge, other_ms: int, other: QuotaManager[Any]) -> Charge:
+    """The longer throttle time of both; request time counts where they are equal."""
+    return (other_ms, other) if other_ms > by_request[0] else by_request
+
+
+def mutations_of(node: Node, context: RequestContext, *, is_strict: bool | None = None) -> Mutations:
+    """The mutations of a request. is_strict: None: as its version has it."""
+    if is_strict is None:
+        is_strict = STRICT_MUTATION_QUOTA[context.api.key][context.api_version]
+    return Mutations(
+        node.quotas.mutation, context.principal, context.client_id or "", node.clock.monotonic_ms, is_strict=is_strict
+    )
+
+
+def _handler_time(context: RequestContext, now_s: float) -> float:
+    """The time in the handler, until it parked the request or responded, in percents of a second."""
+    return ((context.parked_s or now_s) - context.started_s) * PERCENT
+
+
+def _end_throttle(manager: QuotaManager[Any], unmute: Callable[[], None]) -> None:
+    manager.muted -= 1
+    unmute()
