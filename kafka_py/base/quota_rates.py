@@ -96,7 +96,7 @@ class SampledRate:
         return self.measure(now_ms)[0]
 
     def measure(self, now_ms: float) -> tuple[float, float]:
-        """The rate per second, and the milliseconds that it is spread over: all samples but the present one, or more."""
+        """The rate per second, and the milliseconds that it is spread over: as long as `shortest_s`, or longer."""
         if self._at < 0:
             return 0.0, self.window.shortest_s * 1000.0
         if now_ms - self._oldest_ms >= self.window.length_ms:

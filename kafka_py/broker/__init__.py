@@ -3,6 +3,7 @@
     settings/               settings of broker and topics, and their changes
     metadata/               the metadata cache
     observe/                metrics, reports, request log
+    quotas/                 quotas of clients
     wiring/                 replication and coordinators connected for one broker
     requests/               dispatch of requests, and what handlers share
     handlers/               one file per API

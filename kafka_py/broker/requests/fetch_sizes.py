@@ -1,6 +1,6 @@
 """The size of a Fetch response by what it returns, before it is built: a quota of bytes decides whether it is sent.
 
-Source: docs/reference/quotas.md, section 5; docs/reference/messages.tsv; a test compares it with encoded responses.
+A test compares it with encoded responses. Source: docs/reference/quotas.md, section 5; docs/reference/messages.tsv.
 """
 
 from __future__ import annotations

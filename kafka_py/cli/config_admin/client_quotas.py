@@ -1,7 +1,7 @@
 """kafka-configs.sh --bootstrap-server for users, clients and ips: their quotas, and the SCRAM credentials of users.
 
-Credentials are shown only: this broker takes none yet. Source: docs/reference/tools.md, section 3; docs/reference/quotas.md,
-sections 9 and 10.
+Credentials are shown only: this broker takes none yet.
+Source: docs/reference/tools.md, section 3; docs/reference/quotas.md, sections 9 and 10.
 """
 
 from __future__ import annotations

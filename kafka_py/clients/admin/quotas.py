@@ -73,7 +73,7 @@ async def alter_client_quotas(
 
     async def attempt(
         some: list[ClientQuotaEntity], timeout_ms: int
-    ) -> dict[ClientQuotaEntity, None | KafkaError]:
+    ) -> dict[ClientQuotaEntity, KafkaError | None]:
         request = AlterClientQuotasRequest(
             entries=[
                 EntryData(

@@ -6,7 +6,6 @@ from typing import Any
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.turns import SLICE
 from kafka_py.testing.local_broker import LocalBroker, on_broker
-from kafka_py.wire.messages import alter_client_quotas as alter_quotas
 from kafka_py.wire.messages import alter_user_scram_credentials as alter_scram
 from kafka_py.wire.messages.describe_acls import DescribeAclsRequest
 from kafka_py.wire.messages.describe_client_quotas import ComponentData, DescribeClientQuotasRequest
@@ -121,14 +120,6 @@ async def many(kind: str) -> dict[str, dict[str, str]]:
 
 @on_broker()
 async def test_what_could_not_be_kept_is_refused_for_good_and_with_a_reason(broker: LocalBroker) -> None:
-    entity = [alter_quotas.EntityData(entity_type="user", entity_name="alice")]
-    op = alter_quotas.OpData(key="producer_byte_rate", value=1.0, remove=False)
-    request = alter_quotas.AlterClientQuotasRequest(
-        entries=[alter_quotas.EntryData(entity=entity, ops=[op])], validate_only=False
-    )
-    (entry,) = (await broker.ask(request, 1)).entries
-    assert (entry.error_code, entry.entity[0].entity_name) == (ErrorCode.INVALID_REQUEST, "alice")
-    assert "does not enforce client quotas" in entry.error_message
     deletion = alter_scram.ScramCredentialDeletion(name="alice", mechanism=1)
     answer = await broker.ask(
         alter_scram.AlterUserScramCredentialsRequest(deletions=[deletion], upsertions=[]), 0

@@ -38,6 +38,7 @@ async def handle(node: Node, context: RequestContext, request: UpdateMetadataReq
             node.replicas.metrics.drop_topic(topic)
         node.coordinators.topics_deleted(gone)
         node.deletion.check_all()
+        node.quotas.on_cluster_metadata(node.metadata)
         for waited_for in node.topic_waits.watched_keys():
             if waited_for == THE_CLUSTER or waited_for in mentioned:
                 node.topic_waits.check_and_complete(waited_for)

@@ -44,5 +44,4 @@ def test_deprecated_settings_are_named() -> None:
     warnings = list(warnings_of(BrokerConfig.parse(given)))
     assert warnings == [
         *(f"Deprecated setting {name}: it still works." for name in ("host.name", "quota.producer.default", "port")),
-        "Settings without effect on this broker: quota.producer.default (quotas of clients are not enforced)",
     ]

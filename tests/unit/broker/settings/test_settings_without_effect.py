@@ -59,10 +59,10 @@ def test_every_setting_of_a_client_is_read_somewhere_or_is_said_to_have_no_effec
 
 
 def test_one_line_at_the_start_names_the_settings_given_that_have_no_effect() -> None:
-    given = {"zookeeper.connect": "z:1", "background.threads": "20", "quota.window.num": "3", "num.io.threads": "3"}
+    given = {"zookeeper.connect": "z:1", "background.threads": "20", "metrics.num.samples": "3", "num.io.threads": "3"}
     (line,) = [line for line in warnings_of(BrokerConfig.parse(given)) if "without effect" in line]
     assert "background.threads (" in line
-    assert "quota.window.num (" in line
+    assert "metrics.num.samples (" in line
     assert "num.io.threads (" not in line
     assert "z:1" not in line and "=20" not in line
 

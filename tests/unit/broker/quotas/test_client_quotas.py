@@ -1,0 +1,254 @@
+"""Budgets in use: shared, throttled, changed while in use, removed when idle; and a plug-in in place of all that."""
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pytest
+
+from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
+from kafka_py.base.meters import MetricRegistry
+from kafka_py.broker.quotas.broker_quotas import entity_of
+from kafka_py.broker.quotas.callback import load_quota_callback
+from kafka_py.broker.quotas.client_quotas import ClientQuotas
+from kafka_py.broker.quotas.manager import IDLE_MS
+from kafka_py.broker.quotas.mutations import Mutations
+from kafka_py.broker.quotas.quota_keys import QuotaEntity
+from kafka_py.broker.quotas.quota_metrics import measure_quotas
+from kafka_py.broker.settings.configs import BrokerConfig
+from kafka_py.net.principal import ANONYMOUS, Principal
+from kafka_py.testing.clock import ManualClock
+
+ALICE = Principal("User", "alice")
+CLIENT = QuotaEntity(None, "c1")
+
+
+def quotas(settings: Mapping[str, str] | None = None, callback: Any = None) -> ClientQuotas:
+    return ClientQuotas(BrokerConfig.parse({"zookeeper.connect": "z", **(settings or {})}), callback)
+
+
+def run(steps: Iterable[object]) -> None:
+    for _ in steps:
+        pass
+
+
+def test_nothing_is_measured_before_the_first_quota() -> None:
+    clients, calls = quotas(), []
+    clients.when_on(lambda: calls.append(1))
+    run(clients.applying(CLIENT, {"unknown": "1"}))
+    assert (clients.is_on, calls) == (False, [])
+    run(clients.applying(CLIENT, {"producer_byte_rate": "100"}))
+    assert (clients.is_on, clients.produce.is_on, clients.fetch.is_on, calls) == (True, True, False, [1])
+    run(clients.applying(CLIENT, {}))
+    assert clients.produce.is_on
+    assert calls == [1]
+
+
+def test_a_static_default_is_a_quota_from_the_start() -> None:
+    clients, calls = quotas({"quota.consumer.default": "1000"}), []
+    clients.when_on(lambda: calls.append(1))
+    assert (clients.fetch.is_on, clients.produce.is_on, calls) == (True, False, [1])
+    assert clients.fetch.charge(ANONYMOUS, "c", 20_000, 0.0) == 10_000
+
+
+def test_clients_of_one_user_share_its_budget() -> None:
+    clients = quotas()
+    run(clients.applying(QuotaEntity("alice", None), {"producer_byte_rate": "500"}))
+    produce = clients.produce
+    assert produce.charge(ALICE, "c1", 5000, 0.0) == 0
+    assert produce.charge(ALICE, "c2", 1, 0.0) == 2
+    assert produce.charge(ANONYMOUS, "c1", 1_000_000, 0.0) == 0
+    assert len(produce.budgets) == 2
+
+
+def test_a_changed_limit_applies_to_what_was_used_already() -> None:
+    clients = quotas()
+    run(clients.applying(CLIENT, {"producer_byte_rate": "500"}))
+    assert clients.produce.charge(ANONYMOUS, "c1", 5001, 0.0) == 2
+    run(clients.applying(CLIENT, {"producer_byte_rate": "1000"}))
+    assert clients.produce.charge(ANONYMOUS, "c1", 0, 0.0) == 0
+    run(clients.applying(CLIENT, {"producer_byte_rate": "100"}))
+    assert clients.produce.charge(ANONYMOUS, "c1", 0, 0.0) == 40_010
+    run(clients.applying(CLIENT, {}))
+    assert clients.produce.charge(ANONYMOUS, "c1", 0, 0.0) == 0
+
+
+def test_a_client_changes_its_budget_with_a_new_level() -> None:
+    clients = quotas()
+    run(clients.applying(QuotaEntity(None, "<default>"), {"producer_byte_rate": "500"}))
+    assert clients.produce.charge(ALICE, "c1", 6000, 0.0) == 2000
+    run(clients.applying(QuotaEntity("alice", "c1"), {"producer_byte_rate": "10000"}))
+    assert clients.produce.charge(ALICE, "c1", 6000, 0.0) == 0
+    assert [budget.tags for budget in clients.produce.budgets] == [("", "c1"), ("alice", "c1")]
+
+
+def test_request_time_throttles_for_one_sample_at_most() -> None:
+    clients = quotas()
+    run(clients.applying(CLIENT, {"request_percentage": "1.0"}))
+    assert clients.request.charge(ANONYMOUS, "c1", 50.0, 0.0) == 1000
+
+
+def test_a_limit_of_nothing_throttles_for_a_window_at_a_time() -> None:
+    clients = quotas()
+    run(clients.applying(CLIENT, {"consumer_byte_rate": "0"}))
+    assert clients.fetch.charge(ANONYMOUS, "c1", 1, 0.0) == 11_000
+
+
+def test_a_value_that_is_no_number_is_no_limit(caplog: pytest.LogCaptureFixture) -> None:
+    clients = quotas()
+    run(clients.applying(CLIENT, {"producer_byte_rate": "many", "consumer_byte_rate": "1"}))
+    assert (clients.produce.is_on, clients.fetch.is_on) == (False, True)
+    assert "producer_byte_rate" in caplog.text
+
+
+def test_an_idle_budget_is_removed_and_begins_afresh() -> None:
+    clients = quotas()
+    run(clients.applying(CLIENT, {"producer_byte_rate": "500"}))
+    clients.produce.charge(ANONYMOUS, "c1", 1, 0.0)
+    clients.produce.charge(ANONYMOUS, "c2", 1, 2_000_000.0)
+    run(clients.removing_idle(IDLE_MS + 1_001.0))
+    assert [budget.tags for budget in clients.produce.budgets] == [("", "c2")]
+    clients.produce.charge(ANONYMOUS, "c1", 1, IDLE_MS + 1_002.0)
+    assert len(clients.produce.budgets) == 2
+
+
+def test_one_response_may_have_what_all_samples_but_one_allow() -> None:
+    clients = quotas()
+    run(clients.applying(CLIENT, {"consumer_byte_rate": "500"}))
+    assert clients.fetch.most_at_once(ANONYMOUS, "c1") == 5000
+    assert clients.fetch.most_at_once(ANONYMOUS, "c2") is None
+
+
+@pytest.mark.parametrize(
+    ("path", "entity"),
+    [
+        ("users/alice", ("alice", None)),
+        ("users/<default>/clients/a%2Fb", ("<default>", "a%2Fb")),
+        ("clients/clients", (None, "clients")),
+        ("ips/1.2.3.4", None),
+    ],
+)
+def test_entities_of_paths(path: str, entity: tuple[str | None, str | None] | None) -> None:
+    assert entity_of(path) == entity
+
+
+# ---- mutations
+
+
+def test_strict_mutations_are_refused_topic_by_topic() -> None:
+    clients, now = quotas(), [0.0]
+    run(clients.applying(CLIENT, {"controller_mutation_rate": "1.0"}))
+    mutations = Mutations(clients.mutation, ANONYMOUS, "c1", lambda: now[0], is_strict=True)
+    mutations.take(14)
+    assert mutations.throttle_ms == 0
+    with pytest.raises(KafkaError) as refused:
+        mutations.take(1)
+    assert refused.value.code is ErrorCode.THROTTLING_QUOTA_EXCEEDED
+    assert mutations.throttle_ms == 3000
+    now[0] = 1000.0
+    assert mutations.throttle_ms == 2000
+    other = Mutations(clients.mutation, ANONYMOUS, "c2", lambda: now[0], is_strict=True)
+    other.take(1000)
+    assert other.throttle_ms == 0
+
+
+def test_permissive_mutations_throttle() -> None:
+    clients = quotas()
+    run(clients.applying(CLIENT, {"controller_mutation_rate": "1.0"}))
+    mutations = Mutations(clients.mutation, ANONYMOUS, "c1", lambda: 0.0, is_strict=False)
+    mutations.take(14)
+    mutations.take(1)
+    assert mutations.throttle_ms == 4000
+
+
+# ---- metrics
+
+
+def test_each_budget_has_its_metrics() -> None:
+    clock = ManualClock()
+    registry = MetricRegistry(clock)
+    clients = quotas()
+    measure_quotas(registry, clients)
+    run(clients.applying(QuotaEntity("alice", "<default>"), {"producer_byte_rate": "500"}))
+    budget = clients.produce.budget_of(ALICE, "c 1")
+    budget.charge(6000, clock.monotonic_ms())
+    budget.note_throttled(2000, clock.monotonic_ms())
+    found = {reading.mbean: reading.attributes for reading in registry.read()}
+    assert found["kafka.server:type=Produce,user=alice,client-id=c 1"] == {"byte-rate": 600.0, "throttle-time": 2000.0}
+    assert found["kafka.server:type=Produce"] == {"queue-size": 0}
+    assert found["kafka.server:type=Request"] == {"queue-size": 0, "exempt-request-time": 0.0}
+
+
+def test_throttle_times_are_those_of_a_minute() -> None:
+    clients = quotas()
+    budget = clients.produce.budget_of(ANONYMOUS, "c")
+    budget.note_throttled(10, 0.0)
+    budget.note_throttled(20, 35_000.0)
+    assert budget.times is not None
+    assert budget.times.average(36_000.0) == 15.0
+    assert budget.times.average(70_000.0) == 20.0
+    assert math.isnan(budget.times.average(200_000.0))
+
+
+# ---- plug-in
+
+
+class Groups:
+    """Clients share the budget of the word before the dash."""
+
+    def __init__(self) -> None:
+        self.limits: dict[str, float] = {}
+        self.changes: list[object] = []
+        self.is_reset = False
+        self.closed = False
+
+    def configure(self, configs: Mapping[str, object]) -> None:
+        self.limits["team"] = float(str(configs.get("team.limit", "500")))
+
+    def quota_metric_tags(self, quota_type: str, principal: tuple[str, str], client_id: str) -> dict[str, str]:
+        return {"group": client_id.partition("-")[0]}
+
+    def quota_limit(self, quota_type: str, tags: Mapping[str, str]) -> float | None:
+        return self.limits.get(tags["group"])
+
+    def update_quota(self, quota_type: str, entity: Mapping[str, str | None], limit: float) -> None:
+        self.changes.append((quota_type, dict(entity), limit))
+
+    def remove_quota(self, quota_type: str, entity: Mapping[str, str | None]) -> None:
+        self.changes.append((quota_type, dict(entity)))
+
+    def quota_reset_required(self, quota_type: str) -> bool:
+        was, self.is_reset = self.is_reset, False
+        return was
+
+    def update_cluster_metadata(self, cluster: object) -> bool:
+        self.limits["team"] = 1.0
+        return True
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_a_plug_in_names_budgets_and_limits() -> None:
+    plugin = Groups()
+    plugin.configure({"team.limit": "500"})
+    clients = quotas(callback=plugin)
+    assert clients.is_on
+    assert clients.produce.charge(ALICE, "team-1", 5000, 0.0) == 0
+    assert clients.produce.charge(ALICE, "team-2", 1, 0.0) == 2
+    assert clients.produce.charge(ALICE, "other", 1_000_000, 0.0) == 0
+    plugin.limits["team"], plugin.is_reset = 5000.0, True
+    assert clients.produce.charge(ALICE, "team-1", 0, 0.0) == 0
+    clients.on_cluster_metadata(None)
+    assert clients.produce.charge(ALICE, "team-1", 0, 0.0) > 0
+    run(clients.applying(QuotaEntity("a%20b", "<default>"), {"request_percentage": "5.0"}))
+    assert ("Request", {"user": "a b", "client-id": None}, 5.0) in plugin.changes
+    assert ("Produce", {"user": "a b", "client-id": None}) in plugin.changes
+    clients.close()
+    assert plugin.closed
+
+
+def test_a_plug_in_that_is_not_there_stops_the_start() -> None:
+    assert load_quota_callback(None, {}) is None
+    with pytest.raises(ConfigError, match=r"client\.quota\.callback\.class"):
+        load_quota_callback("no.such.Thing", {})

@@ -1,0 +1,279 @@
+"""What requests count against, what their responses say, and how long their connections are muted."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.base.meters import MetricRegistry
+from kafka_py.base.slices import FileSlice
+from kafka_py.broker.observe.metrics import AllRequestMetrics
+from kafka_py.broker.quotas.client_quotas import ClientQuotas
+from kafka_py.broker.quotas.quota_keys import QuotaEntity
+from kafka_py.broker.requests.authorization import ALLOW_ALL
+from kafka_py.broker.requests.dispatch import Dispatcher
+from kafka_py.broker.requests.fetch_sizes import fetch_response_bytes
+from kafka_py.broker.requests.request_context import ANSWERS_LATER, EncodedResponse, RequestContext
+from kafka_py.broker.settings.configs import BrokerConfig
+from kafka_py.net.principal import ANONYMOUS
+from kafka_py.replication.state.reads import FetchEntry, PartitionRead
+from kafka_py.testing.clock import ManualClock
+from kafka_py.wire.apis import ApiKey
+from kafka_py.wire.frames import decode_response, encode_request, encode_response
+from kafka_py.wire.messages.fetch import (
+    AbortedTransaction,
+    FetchablePartitionResponse,
+    FetchableTopicResponse,
+    FetchResponse,
+)
+from kafka_py.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kafka_py.wire.messages.metadata import MetadataRequest, MetadataResponse
+from kafka_py.wire.messages.produce import ProduceRequest, ProduceResponse
+from kafka_py.wire.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
+from kafka_py.wire.version_meanings import METADATA
+
+HEARTBEAT = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
+PRODUCE = ProduceRequest(acks=1, timeout_ms=1, topic_data=[])
+APIS: dict[type, tuple[ApiKey, type]] = {
+    HeartbeatRequest: (ApiKey.HEARTBEAT, HeartbeatResponse),
+    MetadataRequest: (ApiKey.METADATA, MetadataResponse),
+    ProduceRequest: (ApiKey.PRODUCE, ProduceResponse),
+    UpdateMetadataRequest: (ApiKey.UPDATE_METADATA, UpdateMetadataResponse),
+}
+
+
+class Client:
+    """A connection that keeps its answers."""
+
+    listener_name, peer_host, peer_port = "PLAINTEXT", "127.0.0.1", 4711
+    principal = ANONYMOUS
+    read_s = 0.0
+
+    def __init__(self, dispatcher: Dispatcher, send_s: float = 0.0) -> None:
+        self.dispatcher = dispatcher
+        self.send_s = send_s
+        self.answers: list[Any] = []
+        self.mutes = 0
+
+    def respond(self, slot: int, parts: Any, note: Any = None) -> None:
+        self.answers.append(parts)
+        if note is not None:
+            self.dispatcher.on_sent([note], note.answered_s, note.answered_s + self.send_s)
+
+    def take_blocked_s(self) -> float:
+        return 0.0
+
+    def mute(self) -> None:
+        self.mutes += 1
+
+    def unmute(self) -> None:
+        self.mutes -= 1
+
+    def close(self, reason: str) -> None:
+        raise AssertionError(reason)
+
+
+class World:
+    """A dispatcher with quotas of the client "c", and handlers that take `handler_ms`."""
+
+    def __init__(self, **limits: float) -> None:
+        self.clock = ManualClock()
+        self.quotas = ClientQuotas(BrokerConfig.parse({"zookeeper.connect": "z"}))
+        self.node: Any = SimpleNamespace(authorizer=ALLOW_ALL, clock=self.clock, quotas=self.quotas, throttling=None)
+        self.metrics = AllRequestMetrics(MetricRegistry(self.clock))
+        self.dispatcher = Dispatcher(self.node, self.metrics)
+        self.client = Client(self.dispatcher)
+        self.scheduled: list[tuple[float, Any]] = []
+        self.handler_ms = 0.0
+        self.quotas.when_on(
+            lambda: self.dispatcher.throttle(self.quotas, lambda ms, then: self.scheduled.append((ms, then)))
+        )
+        for _ in self.quotas.applying(QuotaEntity(None, "c"), {key: str(limit) for key, limit in limits.items()}):
+            pass
+
+    def send(self, request: Any, version: int) -> None:
+        frame = bytearray(encode_request(request, version, 77, "c")[4:])
+        self.dispatcher.on_request(self.client, 0, frame)  # type: ignore[arg-type]
+
+    def ask(self, request: Any, version: int, response: Any) -> Any:
+        """The response as the client gets it, or None."""
+        key, cls = APIS[type(request)]
+
+        def handle(_node: Any, context: RequestContext, _request: Any) -> Any:
+            self.clock.advance(self.handler_ms)
+            if isinstance(response, Exception):
+                raise response
+            if response is None or key is ApiKey.PRODUCE:
+                context.answer(response)
+                return ANSWERS_LATER
+            return response
+
+        self.dispatcher._services[int(key)].handle = handle
+        self.send(request, version)
+        parts = self.client.answers[-1]
+        if parts is None:
+            return None
+        return decode_response(cls, version, b"".join(parts)[4:])[1]
+
+
+def test_without_quotas_responses_go_straight_to_the_connection() -> None:
+    world = World()
+    assert world.dispatcher._answer == world.dispatcher._send
+    assert world.node.throttling is None
+    assert world.ask(HEARTBEAT, 4, HeartbeatResponse(error_code=0)).throttle_time_ms == 0
+
+
+def test_request_time_is_that_of_the_handler_and_of_sending() -> None:
+    world = World(request_percentage=1.0)
+    world.handler_ms = 100.0
+    assert world.ask(HEARTBEAT, 4, HeartbeatResponse(error_code=0)).throttle_time_ms == 0  # 10 of 10 percents
+    world.client.send_s = 0.05
+    answer = world.ask(HEARTBEAT, 4, HeartbeatResponse(error_code=0))
+    assert answer.throttle_time_ms == 1000  # the bound
+    assert world.client.mutes == 1
+    [(delay_ms, end)] = world.scheduled
+    assert delay_ms == 1000
+    assert world.quotas.request.muted == 1
+    end()
+    assert (world.client.mutes, world.quotas.request.muted) == (0, 0)
+    [budget] = world.quotas.request.budgets
+    assert budget.total == pytest.approx(25.0)  # twice 10 in the handler, 5 in sending
+
+
+def test_errors_are_charged_and_throttled_too() -> None:
+    world = World(request_percentage=0.001)
+    world.handler_ms = 1.0
+    answer = world.ask(HEARTBEAT, 4, KafkaError(ErrorCode.UNKNOWN_MEMBER_ID))
+    assert (answer.error_code, answer.throttle_time_ms > 0) == (ErrorCode.UNKNOWN_MEMBER_ID, True)
+
+
+def test_requests_between_brokers_are_exempt() -> None:
+    world = World(request_percentage=0.001)
+    world.handler_ms = 10.0
+    request = UpdateMetadataRequest(
+        controller_id=0, controller_epoch=1, broker_epoch=1, ungrouped_partition_states=[], topic_states=[],
+        live_brokers=[],
+    )  # fmt: skip
+    world.ask(request, 6, UpdateMetadataResponse(error_code=0))
+    assert (world.scheduled, world.quotas.exempt.total) == ([], pytest.approx(1.0))
+    world.ask(request, 6, KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
+    assert len(world.scheduled) == 1
+
+
+def test_produced_bytes_are_header_and_body_and_a_tie_is_request_time() -> None:
+    size = len(encode_request(PRODUCE, 8, 77, "c")) - 4
+    world = World(producer_byte_rate=size / 10)
+    assert world.ask(PRODUCE, 8, ProduceResponse(responses=[])).throttle_time_ms == 0
+    answer = world.ask(PRODUCE, 8, ProduceResponse(responses=[]))
+    assert answer.throttle_time_ms == 10_000
+    assert world.quotas.produce.muted == 1
+    assert [budget.total for budget in world.quotas.produce.budgets] == [2 * size]
+
+
+def test_without_acks_the_connection_is_muted_and_the_time_exempt() -> None:
+    world = World(producer_byte_rate=1.0, request_percentage=0.001)
+    world.handler_ms = 10.0
+    assert world.ask(PRODUCE, 8, None) is None
+    assert world.quotas.produce.muted == 1
+    assert world.quotas.exempt.total == pytest.approx(1.0)
+
+
+def test_old_versions_without_the_field_are_throttled_by_muting() -> None:
+    world = World(producer_byte_rate=1.0)
+    world.ask(PRODUCE, 0, ProduceResponse(responses=[]))
+    assert world.client.mutes == 1
+
+
+@pytest.mark.parametrize("version", [2, 3, 8, 9])
+def test_a_shared_response_is_throttled_for_one_client_alone(version: int) -> None:
+    shared = EncodedResponse(
+        encode_response(MetadataResponse(brokers=[], topics=[]), version, 0), METADATA[version].throttle_at
+    )
+    world = World(request_percentage=0.001)
+    world.handler_ms = 1.0
+    request = MetadataRequest(topics=[])
+    told = world.ask(request, version, shared).throttle_time_ms
+    assert told == (1000 if version >= 3 else 0)
+    other = World()
+    assert other.ask(request, version, shared).throttle_time_ms == 0
+    assert world.scheduled[0][0] == 1000
+
+
+def test_throttle_times_are_among_the_metrics_of_requests() -> None:
+    world = World(request_percentage=0.001)
+    world.handler_ms = 1.0
+    world.ask(HEARTBEAT, 4, HeartbeatResponse(error_code=0))
+    world.handler_ms = 0.0
+    heartbeat = world.dispatcher._services[int(ApiKey.HEARTBEAT)].metrics
+    heartbeat.fold()
+    assert heartbeat.times.throttle_time.read()["Max"] == 1000.0
+    assert heartbeat.times.throttle_time.read()["Count"] == 1
+
+
+@pytest.mark.parametrize("version", range(13))
+def test_sizes_of_fetch_responses(version: int) -> None:
+    aborted = [(1, 2), (3, 4)]
+    reads = [
+        ("topic", 0, PartitionRead(ErrorCode.NONE, 1, 1, 0, None, 300)),
+        ("topic", 1, PartitionRead(ErrorCode.NONE, 1, 1, 0, None, 0)),
+        ("ünlike", 0, PartitionRead(ErrorCode.NONE, 1, 1, 0, None, 20_000, aborted=aborted)),
+    ]
+    results: Any = [(FetchEntry(TopicPartition(topic, number), 0, 0), read) for topic, number, read in reads]
+    topics: dict[str, FetchableTopicResponse] = {}
+    for topic, number, read in reads:
+        row = FetchablePartitionResponse(
+            partition=number, error_code=0, high_watermark=1, last_stable_offset=1, log_start_offset=0,
+            aborted_transactions=[AbortedTransaction(producer_id=a, first_offset=b) for a, b in read.aborted]
+            if read.aborted else None,
+            record_set=b"x" * read.size,
+        )  # fmt: skip
+        topics.setdefault(topic, FetchableTopicResponse(topic=topic, partition_responses=[]))
+        topics[topic].partition_responses.append(row)
+    session_id = 5 if version >= 7 else 0
+    parts = encode_response(FetchResponse(session_id=session_id, responses=list(topics.values())), version, 1)
+    size = sum(part.size if isinstance(part, FileSlice) else len(part) for part in parts)
+    header = 5 if version >= 12 else 4
+    assert fetch_response_bytes(version, results) == size - header
+
+
+def test_a_fetch_over_the_quota_is_not_charged() -> None:
+    world = World(consumer_byte_rate=100.0)
+    throttling = world.node.throttling
+    context: Any = SimpleNamespace(
+        principal=ANONYMOUS, client_id="c", parked_s=0.0, started_s=0.0, metrics=world.metrics.fetch_consumer,
+        connection=world.client, api=SimpleNamespace(key=ApiKey.FETCH, name="Fetch"), api_version=11, slot=0,
+        correlation_id=77, exchange=None, large_request=None, has_short_answer=True, answered_s=0.0,
+        received_s=0.0, request_bytes=10,
+    )  # fmt: skip
+    empty = FetchResponse(session_id=9, responses=[])
+    assert throttling.most_fetch_bytes(context) == 1000
+    assert not throttling.refuses_fetch(context, 1000, empty)
+    assert throttling.refuses_fetch(context, 500, empty)
+    assert (empty.throttle_time_ms, empty.session_id) == (5000, 9)
+    [budget] = world.quotas.fetch.budgets
+    assert budget.total == 1000
+    assert world.quotas.fetch.muted == 1
+
+
+def test_waiting_is_free() -> None:
+    async def scenario() -> None:
+        world = World(request_percentage=1.0)
+        done = asyncio.Event()
+
+        async def handle(*_: Any) -> HeartbeatResponse:
+            world.clock.advance(10.0)
+            await done.wait()
+            return HeartbeatResponse(error_code=0)
+
+        world.dispatcher._services[int(ApiKey.HEARTBEAT)].handle = handle
+        world.send(HEARTBEAT, 4)
+        world.clock.advance(5_000.0)
+        done.set()
+        await asyncio.gather(*world.dispatcher._tasks)
+        [budget] = world.quotas.request.budgets
+        assert budget.total == pytest.approx(1.0)
+
+    asyncio.run(scenario())
