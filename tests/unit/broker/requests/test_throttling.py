@@ -84,10 +84,10 @@ class World:
         self.quotas = ClientQuotas(BrokerConfig.parse({"zookeeper.connect": "z"}))
         self.node: Any = SimpleNamespace(authorizer=ALLOW_ALL, clock=self.clock, quotas=self.quotas, throttling=None)
         self.metrics = AllRequestMetrics(MetricRegistry(self.clock))
-        self.dispatcher = Dispatcher(self.node, self.metrics)
+        self.dispatcher = Dispatcher(self.node, self.metrics)  # type: ignore[arg-type]
         self.client = Client(self.dispatcher)
         self.scheduled: list[tuple[float, Any]] = []
-        self.handler_ms = 0.0
+        self.handler_ms = 0
         self.quotas.when_on(
             lambda: self.dispatcher.throttle(self.quotas, lambda ms, then: self.scheduled.append((ms, then)))
         )
@@ -128,7 +128,7 @@ def test_without_quotas_responses_go_straight_to_the_connection() -> None:
 
 def test_request_time_is_that_of_the_handler_and_of_sending() -> None:
     world = World(request_percentage=1.0)
-    world.handler_ms = 100.0
+    world.handler_ms = 100
     assert world.ask(HEARTBEAT, 4, HeartbeatResponse(error_code=0)).throttle_time_ms == 0  # 10 of 10 percents
     world.client.send_s = 0.05
     answer = world.ask(HEARTBEAT, 4, HeartbeatResponse(error_code=0))
@@ -145,14 +145,14 @@ def test_request_time_is_that_of_the_handler_and_of_sending() -> None:
 
 def test_errors_are_charged_and_throttled_too() -> None:
     world = World(request_percentage=0.001)
-    world.handler_ms = 1.0
+    world.handler_ms = 1
     answer = world.ask(HEARTBEAT, 4, KafkaError(ErrorCode.UNKNOWN_MEMBER_ID))
     assert (answer.error_code, answer.throttle_time_ms > 0) == (ErrorCode.UNKNOWN_MEMBER_ID, True)
 
 
 def test_requests_between_brokers_are_exempt() -> None:
     world = World(request_percentage=0.001)
-    world.handler_ms = 10.0
+    world.handler_ms = 10
     request = UpdateMetadataRequest(
         controller_id=0, controller_epoch=1, broker_epoch=1, ungrouped_partition_states=[], topic_states=[],
         live_brokers=[],
@@ -175,7 +175,7 @@ def test_produced_bytes_are_header_and_body_and_a_tie_is_request_time() -> None:
 
 def test_without_acks_the_connection_is_muted_and_the_time_exempt() -> None:
     world = World(producer_byte_rate=1.0, request_percentage=0.001)
-    world.handler_ms = 10.0
+    world.handler_ms = 10
     assert world.ask(PRODUCE, 8, None) is None
     assert world.quotas.produce.muted == 1
     assert world.quotas.exempt.total == pytest.approx(1.0)
@@ -193,7 +193,7 @@ def test_a_shared_response_is_throttled_for_one_client_alone(version: int) -> No
         encode_response(MetadataResponse(brokers=[], topics=[]), version, 0), METADATA[version].throttle_at
     )
     world = World(request_percentage=0.001)
-    world.handler_ms = 1.0
+    world.handler_ms = 1
     request = MetadataRequest(topics=[])
     told = world.ask(request, version, shared).throttle_time_ms
     assert told == (1000 if version >= 3 else 0)
@@ -204,9 +204,9 @@ def test_a_shared_response_is_throttled_for_one_client_alone(version: int) -> No
 
 def test_throttle_times_are_among_the_metrics_of_requests() -> None:
     world = World(request_percentage=0.001)
-    world.handler_ms = 1.0
+    world.handler_ms = 1
     world.ask(HEARTBEAT, 4, HeartbeatResponse(error_code=0))
-    world.handler_ms = 0.0
+    world.handler_ms = 0
     heartbeat = world.dispatcher._services[int(ApiKey.HEARTBEAT)].metrics
     heartbeat.fold()
     assert heartbeat.times.throttle_time.read()["Max"] == 1000.0
@@ -264,13 +264,13 @@ def test_waiting_is_free() -> None:
         done = asyncio.Event()
 
         async def handle(*_: Any) -> HeartbeatResponse:
-            world.clock.advance(10.0)
+            world.clock.advance(10)
             await done.wait()
             return HeartbeatResponse(error_code=0)
 
         world.dispatcher._services[int(ApiKey.HEARTBEAT)].handle = handle
         world.send(HEARTBEAT, 4)
-        world.clock.advance(5_000.0)
+        world.clock.advance(5_000)
         done.set()
         await asyncio.gather(*world.dispatcher._tasks)
         [budget] = world.quotas.request.budgets
