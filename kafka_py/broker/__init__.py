@@ -8,6 +8,7 @@
     requests/               dispatch of requests, and what handlers share
     handlers/               one file per API
     registration.py         the broker's registration in ZooKeeper
+    own_markers.py          markers of transactions for this broker itself
     controlled_shutdown.py  leaders moved away before shutdown
     dynamic_listeners.py    listeners that change at run time
     log_dir_failures.py     the reaction to a failed log directory

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Hashable
 from kafka_py.base.purgatory import Purgatory
 from kafka_py.broker.metadata.metadata_cache import MetadataCache
 from kafka_py.broker.observe.metrics import AllRequestMetrics, PurgatoryMetrics
+from kafka_py.broker.own_markers import OwnMarkers
 from kafka_py.broker.requests.auto_creation import AutoCreation
 from kafka_py.broker.requests.fetch_session_cache import SessionCache
 from kafka_py.broker.requests.metadata_answers import MetadataAnswers
@@ -51,9 +52,8 @@ def assemble(
     replication = Replication(env, log_dirs, metadata, _make_parked(env))
     replicas = replication.replicas
     producer_ids = ProducerIds(lambda: env.store.admin.claim_producer_ids(env.broker_id))
-    coordinators = Coordinators(
-        env, replicas, _purgatory(env, "Rebalance"), make_marker_channels(env, metadata), producer_ids.next_id
-    )
+    markers = make_marker_channels(env, metadata, lambda: OwnMarkers(node))
+    coordinators = Coordinators(env, replicas, _purgatory(env, "Rebalance"), markers, producer_ids.next_id)
     roles = RoleChanges(
         replicas,
         env.clock,
@@ -65,7 +65,7 @@ def assemble(
     )
     controller = _make_controller(env, register_again)
     topics = _make_topics(env, metadata, controller)
-    return Node(
+    node = Node(
         broker_id=env.broker_id,
         cluster_id=env.cluster_id,
         live_config=env.live,
@@ -95,6 +95,7 @@ def assemble(
         apply_settings=apply_settings,
         alter_policy=load_alter_policy(config.alter_config_policy_class_name, config.originals),
     )
+    return node
 
 
 def _make_parked(env: BrokerEnvironment) -> Parked:

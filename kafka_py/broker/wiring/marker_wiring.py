@@ -5,6 +5,8 @@ Source: TransactionMarkerChannelManager; MetadataCache.getPartitionLeaderEndpoin
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.internal_topics import TRANSACTION_STATE_TOPIC
 from kafka_py.broker.metadata.metadata_cache import MetadataCache
@@ -16,13 +18,17 @@ from kafka_py.net.broker_link import CountedConnection, LinkConnection
 from kafka_py.net.client import BrokerConnection, ConnectionLost
 
 
-def make_marker_channels(env: BrokerEnvironment, metadata: MetadataCache) -> MarkerChannels:
-    """The MarkerSender of this broker; closed with it."""
+def make_marker_channels(
+    env: BrokerEnvironment, metadata: MetadataCache, own: Callable[[], LinkConnection]
+) -> MarkerChannels:
+    """The MarkerSender of this broker; closed with it. own: makes the connection for markers of partitions led here."""
     config = env.live.current
     listener = env.listening.inter_broker_listener
     traffic = MarkerConnectionMetrics(env.registry)
 
     async def connect(broker: int) -> LinkConnection:
+        if broker == env.broker_id:
+            return own()
         address = metadata.address(broker, listener)
         if address is None:
             raise ConnectionLost(f"broker {broker} is not alive, or does not have the listener {listener}")

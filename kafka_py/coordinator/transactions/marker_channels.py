@@ -1,5 +1,5 @@
 """Sends the markers of transactions to the leaders of their partitions: per broker one connection and one
-WriteTxnMarkers in flight; markers for this broker itself use a connection too (I/O).
+WriteTxnMarkers in flight; the connection to this broker itself may be one without a socket (I/O).
 
 marker_queues.py decides what is queued for which broker and what a response means. Markers without a response, or with
 a retriable error, are set aside for a while and are then sent to the current leader of the partition.

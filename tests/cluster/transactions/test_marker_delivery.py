@@ -1,4 +1,4 @@
-"""Markers from a coordinator's broker to the leaders, itself among them, over real connections."""
+"""Markers from a coordinator's broker to the leaders, itself among them; to the others over real connections."""
 
 import asyncio
 import tempfile
@@ -11,6 +11,7 @@ from kafka_py.base.clock import SYSTEM_CLOCK
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.supervision import Supervisor
+from kafka_py.broker.own_markers import OwnMarkers
 from kafka_py.broker.wiring.marker_wiring import make_marker_channels
 from kafka_py.coordinator.transactions.marker_channels import MarkerChannels
 from kafka_py.coordinator.transactions.markers import MarkerOutcome, TransactionMarkers
@@ -18,6 +19,7 @@ from kafka_py.log.model.answers import Origin
 from kafka_py.net.network import TcpNetwork
 from kafka_py.testing.local_broker import LISTENER, LocalBroker, batch
 from kafka_py.testing.zookeeper import FakeZookeeper
+from kafka_py.wire.apis import APIS, ApiKey
 
 Scenario = Callable[[LocalBroker, LocalBroker, MarkerChannels], Coroutine[Any, Any, None]]
 
@@ -62,7 +64,7 @@ def channels_of(broker: LocalBroker) -> MarkerChannels:
         listening=SimpleNamespace(inter_broker_listener=LISTENER),
         registry=MetricRegistry(SYSTEM_CLOCK), supervisor=Supervisor(SYSTEM_CLOCK),
     )  # fmt: skip
-    return make_marker_channels(env, node.metadata)
+    return make_marker_channels(env, node.metadata, lambda: OwnMarkers(node))
 
 
 def led(broker: LocalBroker) -> dict[TopicPartition, Any]:
@@ -102,6 +104,8 @@ async def test_every_leader_writes_its_markers_and_the_transaction_is_complete(
     assert outcomes == [MarkerOutcome.COMPLETE]
     for log in (*led(first).values(), *led(second).values()):
         assert (log.log_end_offset, log.last_stable_offset) == (2, 2)
+    counted = first.server.node.request_metrics.of(APIS[ApiKey.WRITE_TXN_MARKERS])
+    assert [table.requests for table in counted.versions.values()] == [1], "its own markers are counted as a request"
 
 
 @on_two_brokers

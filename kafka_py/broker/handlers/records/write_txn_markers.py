@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import logging
 from functools import partial
+from typing import Protocol
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.turns import Turn
+from kafka_py.broker.observe.metrics import ApiMetrics
 from kafka_py.broker.requests.node import Node
-from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
+from kafka_py.broker.requests.request_context import ANSWERS_LATER
 from kafka_py.broker.requests.transactions import FIRST_PROTOCOL
 from kafka_py.coordinator.groups.metadata_store import TOPIC as OFFSETS_TOPIC
 from kafka_py.coordinator.groups.offsets import TxnEnd
@@ -37,7 +39,15 @@ AT_ONCE = 32
 log = logging.getLogger(__name__)
 
 
-def handle(node: Node, context: RequestContext, request: WriteTxnMarkersRequest) -> object:
+class MarkersContext(Protocol):
+    """What is needed of a request's context: a RequestContext, or that of the broker's own coordinator."""
+
+    metrics: ApiMetrics
+
+    def answer(self, response: WriteTxnMarkersResponse, /) -> None: ...
+
+
+def handle(node: Node, context: MarkersContext, request: WriteTxnMarkersRequest) -> object:
     """Appends each marker with acks=all; answers when all are replicated, or have failed.
 
     Raises KafkaError(UNSUPPORTED_VERSION) under an inter-broker protocol without transactions.
@@ -77,7 +87,7 @@ def _pieces(marker: WritableTxnMarker) -> list[list[TopicPartition]]:
 class _MarkerAppends:
     """The appends of one request, whose last one answers it."""
 
-    def __init__(self, node: Node, context: RequestContext) -> None:
+    def __init__(self, node: Node, context: MarkersContext) -> None:
         self._node = node
         self._context = context
         self._errors: dict[int, dict[TopicPartition, ErrorCode]] = {}  # by producer id
