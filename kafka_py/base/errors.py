@@ -1,7 +1,7 @@
 """The error table: code, what a client does next, meaning; and the one exception class that carries a code.
 
 A handler raises KafkaError where the failure is known; the dispatcher turns it into a response once.
-Source: docs/reference/errors.tsv.
+Source: docs/reference/errors.tsv; docs/reference/later-errors.tsv.
 """
 
 from enum import Enum, IntEnum
@@ -153,6 +153,7 @@ class ErrorCode(IntEnum):
     BROKER_ID_NOT_REGISTERED = 102, FAIL, "KRaft only: broker id not registered"
     INCONSISTENT_TOPIC_ID = 103, REFRESH_METADATA, "stored topic id differs from request id"
     INCONSISTENT_CLUSTER_ID = 104, FAIL, "cluster id differs from the server cluster id"
+    TRANSACTIONAL_ID_NOT_FOUND = 105, FAIL, "the coordinator has no such transactional id (KIP-664)"
 
 
 _CODES = {int(code): code for code in ErrorCode}

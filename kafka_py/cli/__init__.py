@@ -25,6 +25,7 @@
     get_offsets.py                 kafka-get-offsets.sh
     broker_api_versions.py         kafka-broker-api-versions.sh
     cluster.py                     kafka-cluster.sh
+    transactions.py                kafka-transactions.sh
     streams_application_reset.py   kafka-streams-application-reset.sh
     state_change_log_merger.py     kafka.tools.StateChangeLogMerger
     zookeeper_server_start.py      zookeeper-server-start.sh

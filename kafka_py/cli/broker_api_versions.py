@@ -12,7 +12,7 @@ from kafka_py.base.errors import KafkaError
 from kafka_py.cli.common.command import CommandParser, log_warnings, require, run
 from kafka_py.cli.common.connection_options import add_connection, admin_properties
 from kafka_py.cli.java_compat.java_errors import exception_text
-from kafka_py.wire.apis import APIS
+from kafka_py.wire.apis import APIS, LATER, Api, ApiKey
 
 if TYPE_CHECKING:
     from kafka_py.clients.admin.brokers import VersionRange
@@ -26,11 +26,11 @@ def parser() -> CommandParser:
 
 
 def api_texts(offered: Mapping[int, VersionRange]) -> Iterator[str]:
-    """One text per API in the order of keys: those that the broker offers, and those it should."""
-    for key in sorted({*offered, *APIS}):
-        ours = APIS.get(key)  # type: ignore[call-overload]
+    """One text per API in the order of keys: those that the broker offers, and those it should, as 2.8.2 knows them."""
+    for key in sorted({*offered, *APIS} - (LATER - set(offered))):
+        ours: Api | None = None if key in LATER else APIS.get(key)  # type: ignore[call-overload]
         if key not in offered:
-            yield f"{ours.name}({key}): UNSUPPORTED"
+            yield f"{APIS[ApiKey(key)].name}({key}): UNSUPPORTED"
             continue
         lowest, highest = offered[key]
         versions = f"{lowest}" if lowest == highest else f"{lowest} to {highest}"

@@ -1,7 +1,7 @@
 """kafka-run-class.sh: Apache Kafka's class names, each mapped to the command of ours that does its work.
 
 `python -m kafka_py.cli.run_class kafka.admin.TopicCommand --list ...` runs kafka-topics.sh's code. Our own
-module names (kafka_py.cli.topics) are taken as well. Source: docs/reference/tools.md, sections 1, 21 to 23 and 24.
+module names (kafka_py.cli.topics) are taken as well. Source: docs/reference/tools.md, sections 1 and 21 to 25.
 """
 
 import gc
@@ -30,6 +30,7 @@ CLASSES = {
     "kafka.tools.StateChangeLogMerger": "state_change_log_merger",
     "kafka.tools.StreamsResetter": "streams_application_reset",
     "org.apache.kafka.tools.ProducerPerformance": "perf.producer_perf_test",
+    "org.apache.kafka.tools.TransactionsCommand": "transactions",
     "org.apache.kafka.tools.TransactionalMessageCopier": "verification.transactional_message_copier",
     "org.apache.kafka.tools.VerifiableConsumer": "verification.verifiable_consumer",
     "org.apache.kafka.tools.VerifiableProducer": "verification.verifiable_producer",

@@ -1,8 +1,9 @@
 """The api table: every API's key, versions, flexible version, the most a request may cost, and its message classes.
 
-APIS is what a 2.8 broker in ZooKeeper mode serves and advertises; ApiKey also names what only KRaft has. Message
-modules are imported when their class is first asked for, so this table costs nothing at start-up.
-Source: docs/reference/apis.tsv; a test compares each row with the message declarations.
+APIS is what a 2.8 broker in ZooKeeper mode serves and advertises, and two APIs of later releases; ApiKey also names
+what only KRaft has. Message modules are imported when their class is first asked for, so this table costs nothing at
+start-up.
+Source: docs/reference/apis.tsv; docs/reference/later-apis.tsv; a test compares each row with the message declarations.
 """
 
 from enum import IntEnum
@@ -16,7 +17,7 @@ MiB = 1024 * KiB
 
 
 class ApiKey(IntEnum):
-    """Every key of the 2.8 protocol."""
+    """Every key of the 2.8 protocol, and those in LATER."""
 
     PRODUCE = 0
     FETCH = 1
@@ -83,6 +84,8 @@ class ApiKey(IntEnum):
     BROKER_REGISTRATION = 62
     BROKER_HEARTBEAT = 63
     UNREGISTER_BROKER = 64
+    DESCRIBE_TRANSACTIONS = 65
+    LIST_TRANSACTIONS = 66
 
 
 class Api:
@@ -230,8 +233,15 @@ APIS: dict[ApiKey, Api] = {
         Api(ApiKey.UPDATE_FEATURES, 0, 0, request_bytes=256 * KiB, elements=1_000),
         Api(ApiKey.DESCRIBE_CLUSTER, 0, 0, request_bytes=64 * KiB, elements=100),
         Api(ApiKey.DESCRIBE_PRODUCERS, 0, 0),
+        Api(ApiKey.DESCRIBE_TRANSACTIONS, 0, 0, elements=10_000),
+        Api(ApiKey.LIST_TRANSACTIONS, 1, 0, elements=10_000),
     )
 }
+
+LATER = frozenset((ApiKey.DESCRIBE_TRANSACTIONS, ApiKey.LIST_TRANSACTIONS))
+"""What releases after 2.8.2 brought: kafka-transactions.sh finds hanging transactions with it (KIP-664). A client of
+2.8 skips keys that it does not know.
+"""
 
 
 def size_fault(key: int, size: int) -> str | None:

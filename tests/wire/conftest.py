@@ -56,12 +56,13 @@ def messages() -> Callable[[type[Message], int], st.SearchStrategy[Message]]:
 
 @pytest.fixture(scope="session")
 def golden_lines() -> dict[str, list[tuple[int, dict[str, Any], bytes]]]:
-    """Message name -> (version, value, encoding) as Kafka 2.8.2's own classes write them."""
+    """Message name -> (version, value, encoding) as Kafka's own classes write them, of 2.8.2 and of later APIs."""
     lines = defaultdict(list)
     with gzip.open(REFERENCE / "golden-messages.tsv.gz", "rt", encoding="utf-8") as file:
-        for line in file:
-            name, version, value, encoded = line.rstrip("\n").split("\t")
-            lines[name].append((int(version), json.loads(value), bytes.fromhex(encoded)))
+        text = file.read()
+    for line in (text + (REFERENCE / "later-golden-messages.tsv").read_text(encoding="utf-8")).splitlines():
+        name, version, value, encoded = line.split("\t")
+        lines[name].append((int(version), json.loads(value), bytes.fromhex(encoded)))
     return lines
 
 
@@ -69,4 +70,5 @@ def golden_lines() -> dict[str, list[tuple[int, dict[str, Any], bytes]]]:
 def schema_table() -> list[tuple[str, ...]]:
     """The rows of Kafka's own schemas, as schema_rows.py describes them; the first names the columns."""
     text = (REFERENCE / "messages.tsv").read_text(encoding="utf-8")
-    return [tuple(line.split("\t")) for line in text.splitlines()]
+    _, *later = (REFERENCE / "later-messages.tsv").read_text(encoding="utf-8").splitlines()
+    return [tuple(line.split("\t")) for line in [*text.splitlines(), *later]]

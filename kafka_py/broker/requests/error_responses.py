@@ -156,6 +156,10 @@ SHAPES: dict[ApiKey, Shape] = {
         Mirrored("topics", "topics", _same("name")),
         Mirrored("partitions", "partition_indexes", (("partition_index", ""),)),
     ),
+    ApiKey.DESCRIBE_TRANSACTIONS: _items(
+        Mirrored("transaction_states", "transactional_ids", (("transactional_id", ""),))
+    ),
+    ApiKey.LIST_TRANSACTIONS: _TOP,
 }
 
 

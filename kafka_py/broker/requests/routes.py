@@ -2,7 +2,7 @@
 
 The quota class says what a request is charged to (throttling.py). Knows handlers only by their name; service.py imports
 them.
-Source: docs/reference/apis.tsv; docs/reference/protocol.md, section 2.
+Source: docs/reference/apis.tsv; docs/reference/later-apis.tsv; docs/reference/protocol.md, section 2.
 """
 
 from __future__ import annotations
@@ -110,4 +110,6 @@ ROUTES: dict[ApiKey, Route] = {
     ApiKey.UPDATE_FEATURES: Route("admin.update_features", ALTER_CLUSTER),
     ApiKey.DESCRIBE_CLUSTER: Route("admin.describe_cluster"),
     ApiKey.DESCRIBE_PRODUCERS: Route("records.describe_producers"),
+    ApiKey.DESCRIBE_TRANSACTIONS: Route("records.describe_transactions"),
+    ApiKey.LIST_TRANSACTIONS: Route("records.list_transactions"),
 }

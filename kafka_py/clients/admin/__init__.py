@@ -11,7 +11,9 @@
     brokers.py             the cluster, API versions, controlled shutdown
     replicas.py            elect leaders, reassign partitions
     log_dirs.py            log directories and moves between them
+    coordinators.py        calls on what has a coordinator
     groups.py              consumer groups, their offsets and members
+    transactions.py        transactions, and the producers of partitions
     resources.py           values of settings
     group_descriptions.py  values of groups
     configs.py             the client's own settings

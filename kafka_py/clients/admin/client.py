@@ -14,7 +14,18 @@ from collections.abc import Coroutine, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from kafka_py.clients.admin import brokers, groups, log_dirs, offsets, quotas, records, replicas, settings, topics
+from kafka_py.clients.admin import (
+    brokers,
+    groups,
+    log_dirs,
+    offsets,
+    quotas,
+    records,
+    replicas,
+    settings,
+    topics,
+    transactions,
+)
 from kafka_py.clients.admin.core import AdminCore
 from kafka_py.clients.cluster import Cluster
 from kafka_py.clients.delegation import blocking, delegated
@@ -82,6 +93,11 @@ class AsyncAdminClient:
     delete_consumer_group_offsets = delegated(groups.delete_consumer_group_offsets)
     remove_members_from_consumer_group = delegated(groups.remove_members_from_consumer_group)
 
+    list_transactions = delegated(transactions.list_transactions)
+    describe_transactions = delegated(transactions.describe_transactions)
+    describe_producers = delegated(transactions.describe_producers)
+    abort_transaction = delegated(transactions.abort_transaction)
+
     know = delegated(AdminCore.know)
 
     metrics = delegated(AdminCore.metrics)
@@ -148,6 +164,11 @@ class AdminClient:
     alter_consumer_group_offsets = blocking(AsyncAdminClient.alter_consumer_group_offsets)
     delete_consumer_group_offsets = blocking(AsyncAdminClient.delete_consumer_group_offsets)
     remove_members_from_consumer_group = blocking(AsyncAdminClient.remove_members_from_consumer_group)
+
+    list_transactions = blocking(AsyncAdminClient.list_transactions)
+    describe_transactions = blocking(AsyncAdminClient.describe_transactions)
+    describe_producers = blocking(AsyncAdminClient.describe_producers)
+    abort_transaction = blocking(AsyncAdminClient.abort_transaction)
 
     metrics = delegated(AsyncAdminClient.metrics)
 

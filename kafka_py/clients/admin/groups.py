@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.clients.admin.core import TRY_AGAIN, UNREACHABLE, AdminCore, error_of
+from kafka_py.clients.admin.coordinators import MOVED, TRY_COORDINATORS_AGAIN, per_key
+from kafka_py.clients.admin.core import AdminCore, error_of
 from kafka_py.clients.admin.group_descriptions import (
     CONSUMER_TYPES,
     ConsumerGroupDescription,
@@ -27,7 +28,6 @@ from kafka_py.clients.errors import error_code
 from kafka_py.clients.offsets import OffsetAndMetadata
 from kafka_py.wire.messages.delete_groups import DeleteGroupsRequest
 from kafka_py.wire.messages.describe_groups import DescribeGroupsRequest
-from kafka_py.wire.messages.find_coordinator import FindCoordinatorRequest
 from kafka_py.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from kafka_py.wire.messages.list_groups import ListGroupsRequest
 from kafka_py.wire.messages.offset_commit import (
@@ -43,20 +43,6 @@ from kafka_py.wire.messages.offset_delete import (
 from kafka_py.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 
 V = TypeVar("V")
-
-MOVED = (
-    ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    ErrorCode.NOT_COORDINATOR,
-)
-"""Errors after which the coordinator is found again."""
-
-_TRY_AGAIN = (*TRY_AGAIN, *MOVED, *UNREACHABLE)
-
-
-Ask = Callable[[int, list[str], int], Awaitable[Mapping[str, V | KafkaError]]]
-"""(coordinator's node id, groups, time-out in ms) -> the result of each group."""
-
 
 # ---- all groups, or several
 
@@ -91,7 +77,7 @@ async def list_consumer_groups(
         answers = await asyncio.gather(*(ask(node_id, timeout_ms) for node_id in nodes))
         return dict(zip(nodes, answers, strict=True))
 
-    results = await core.per_item(core.cluster.view.nodes, attempt, timeout, try_again=_TRY_AGAIN)
+    results = await core.per_item(core.cluster.view.nodes, attempt, timeout, try_again=TRY_COORDINATORS_AGAIN)
     listed = {group.group_id: group for groups in results.all().values() for group in groups}
     return [listed[group_id] for group_id in sorted(listed)]
 
@@ -113,7 +99,7 @@ async def describe_consumer_groups(
         coordinator = core.cluster.view.nodes[node_id]
         return {each.group_id: described(each, coordinator) for each in response.groups}
 
-    return await _per_group(core, groups, ask, timeout)
+    return await per_key(core, groups, ask, timeout)
 
 
 async def delete_consumer_groups(
@@ -126,7 +112,7 @@ async def delete_consumer_groups(
         response = await core.cluster.send(node_id, request, timeout_ms=timeout_ms)
         return {each.group_id: error_of(each.error_code, None, each.group_id) for each in response.results}
 
-    return await _per_group(core, groups, ask, timeout)
+    return await per_key(core, groups, ask, timeout)
 
 
 # ---- the offsets of one group
@@ -246,53 +232,6 @@ async def remove_members_from_consumer_group(
 
 # ---- shared by these calls
 
-async def _coordinator(core: AdminCore, group: str, timeout_ms: int) -> int:
-    """The node id of the group's coordinator. Raises KafkaError."""
-    response = await core.cluster.send_any(FindCoordinatorRequest(key=group), timeout_ms=timeout_ms)
-    failure = error_of(response.error_code, response.error_message, f"the coordinator of group {group}")
-    if failure is not None:
-        raise failure
-    node_id: int = response.node_id
-    await core.know(node_id)
-    if node_id not in core.cluster.view.nodes:
-        detail = f"the coordinator of group {group}, broker {node_id}, is not part of the cluster"
-        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, detail)
-    return node_id
-
-
-async def _per_group(core: AdminCore, groups: Iterable[str], ask: Ask[V], timeout: float | None) -> Results[str, V]:
-    """Sends one request per coordinator, for all of its groups."""
-
-    async def find(group: str, timeout_ms: int) -> int | KafkaError:
-        try:
-            return await _coordinator(core, group, timeout_ms)
-        except KafkaError as error:
-            if error.code in UNREACHABLE:
-                raise
-            return error
-
-    async def ask_node(node_id: int, some: list[str], timeout_ms: int) -> Mapping[str, V | KafkaError]:
-        try:
-            return await ask(node_id, some, timeout_ms)
-        except KafkaError as error:
-            return dict.fromkeys(some, error)
-
-    async def attempt(some: list[str], timeout_ms: int) -> dict[str, V | KafkaError]:
-        found = await asyncio.gather(*(find(group, timeout_ms) for group in some))
-        answers: dict[str, V | KafkaError] = {}
-        by_node: dict[int, list[str]] = {}
-        for group, node in zip(some, found, strict=True):
-            if isinstance(node, KafkaError):
-                answers[group] = node
-            else:
-                by_node.setdefault(node, []).append(group)
-        for part in await asyncio.gather(*(ask_node(node, part, timeout_ms) for node, part in by_node.items())):
-            answers.update(part)
-        return answers
-
-    return await core.per_item(dict.fromkeys(groups), attempt, timeout, try_again=_TRY_AGAIN)
-
-
 async def _on_coordinator(
     core: AdminCore, group: str, call: Callable[[int, int], Awaitable[V]], timeout: float | None
 ) -> V:
@@ -301,7 +240,7 @@ async def _on_coordinator(
     async def ask(node_id: int, _group: list[str], timeout_ms: int) -> dict[str, V | KafkaError]:
         return {group: await call(node_id, timeout_ms)}
 
-    return (await _per_group(core, [group], ask, timeout)).value(group)
+    return (await per_key(core, [group], ask, timeout)).value(group)
 
 
 async def _per_partition(

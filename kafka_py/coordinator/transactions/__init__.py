@@ -5,7 +5,8 @@ In reading order, the decisions (pure; `machine.handle(transaction, event, momen
 machine.py (the entry point to all decisions).
 
 What carries them out: records.py (the stored format), replay.py (loads a partition), store.py (stores transactional
-ids), driver.py (records, markers, responses), coordinator.py (the calls of handlers and timers).
+ids), driver.py (records, markers, responses), coordinator.py (the calls of handlers and timers), overview.py (what
+administrators see of ids).
 
 markers.py (the markers of one transaction), marker_queues.py (which markers are queued for which broker),
 marker_messages.py (as WriteTxnMarkers requests), marker_channels.py (connections to the brokers).

@@ -1,4 +1,4 @@
-"""Apache Kafka itself as a peer in tests and benchmarks: broker, tools and Streams of 2.8.2, newest clients.
+"""Apache Kafka itself as a peer in tests and benchmarks: broker, tools, Streams and Connect of 2.8.2, newer clients.
 
 The jars are named by Maven coordinates in tests/compat/java/*.xml, fetched once by mvn into a cache (KAFKA_PY_CACHE,
 else ~/.cache/kafka_py) and run with the machine's Java. The first run of a main class leaves an archive of its loaded
@@ -146,6 +146,16 @@ def newest_clients() -> Jars:
 def kafka_streams() -> Jars:
     """Kafka Streams of 2.8.2. Raises Unavailable."""
     return _resolved("streams-2.8.2")
+
+
+def kafka_connect() -> Jars:
+    """Kafka Connect of 2.8.2, with the connectors for files. Raises Unavailable."""
+    return _resolved("connect-2.8.2")
+
+
+def later_tools() -> Jars:
+    """Tools that came after 2.8.2. Raises Unavailable."""
+    return _resolved("tools-3.9.1")
 
 
 class ApacheBroker(AnyBroker):

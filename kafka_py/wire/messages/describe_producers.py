@@ -12,7 +12,7 @@ class TopicRequest:
 
 @request(api=ApiKey.DESCRIBE_PRODUCERS, versions=(0, 0), flexible=0)
 class DescribeProducersRequest:
-    """Partitions; only their leaders answer."""
+    """Partitions; any of their replicas answers."""
 
     topics: list[TopicRequest]
 

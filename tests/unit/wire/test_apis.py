@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_py.wire.apis import APIS, ENVELOPE, ApiKey, api_of, size_fault
+from kafka_py.wire.apis import APIS, ENVELOPE, LATER, ApiKey, api_of, size_fault
 from kafka_py.wire.compiler import counted_decoder
 from kafka_py.wire.frames import encode_request, read_request_header
 from kafka_py.wire.messages.alter_partition_reassignments import (
@@ -48,7 +48,7 @@ from kafka_py.wire.messages.update_metadata import (
 )
 from kafka_py.wire.schema import schema_of
 
-REFERENCE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "apis.tsv"
+REFERENCE = Path(__file__).resolve().parents[3] / "docs" / "reference"
 
 
 @pytest.mark.parametrize("api", [*APIS.values(), ENVELOPE], ids=lambda api: api.name)
@@ -63,9 +63,15 @@ def test_each_row_agrees_with_its_messages(api):
     assert api_of(api.key) is api
 
 
-def test_the_table_is_what_a_broker_of_2_8_2_advertises():
-    with REFERENCE.open(encoding="utf-8") as file:
-        rows = {int(row["key"]): row for row in csv.DictReader(file, delimiter="\t")}
+def rows_of(table):
+    with (REFERENCE / table).open(encoding="utf-8") as file:
+        return {int(row["key"]): row for row in csv.DictReader(file, delimiter="\t")}
+
+
+def test_the_table_is_what_a_broker_of_2_8_2_advertises_and_two_later_apis():
+    later = rows_of("later-apis.tsv")
+    assert later.keys() == LATER
+    rows = rows_of("apis.tsv") | later
     assert {key.value for key in ApiKey} == rows.keys()
     assert {key for key, row in rows.items() if row["zk_mode_broker"] == "yes"} == APIS.keys()
     for key, api in APIS.items():
@@ -78,7 +84,7 @@ def test_the_table_is_what_a_broker_of_2_8_2_advertises():
 
 def test_apis_are_in_order_of_their_keys():
     assert list(APIS) == sorted(APIS)
-    assert len(APIS) == 56
+    assert len(APIS) == 58
 
 
 def test_which_versions_an_api_supports():

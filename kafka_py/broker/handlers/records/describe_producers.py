@@ -1,4 +1,7 @@
-"""DescribeProducers: the producer state of partitions led by this broker, to find hanging transactions (KIP-664)."""
+"""DescribeProducers: the producer states of partitions, to find hanging transactions.
+
+Any replica answers, so that an administrator can look at a follower as well. Source: KIP-664; ReplicaManager.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from kafka_py.base.turns import Turn, sliced
 from kafka_py.broker.requests.authorization import Operation, ResourceType
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
+from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.log.state.producer_state import ProducerStateEntry
 from kafka_py.wire.messages.describe_producers import (
     DescribeProducersRequest,
@@ -30,7 +34,7 @@ async def handle(node: Node, context: RequestContext, request: DescribeProducers
             try:
                 if not may_read:
                     raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-                log = node.hosted.partition(TopicPartition(topic.name, index)).leader_log()
+                log = _log(node, TopicPartition(topic.name, index))
                 async for some in sliced(list(log.producers.active())):
                     answer.active_producers += [_state(*known) for known in some]
             except KafkaError as error:
@@ -40,6 +44,15 @@ async def handle(node: Node, context: RequestContext, request: DescribeProducers
             await turn.maybe_yield()
         topics.append(TopicResponse(name=topic.name, partitions=partitions))
     return DescribeProducersResponse(throttle_time_ms=0, topics=topics)
+
+
+def _log(node: Node, topic_partition: TopicPartition) -> PartitionLog:
+    """The log of the replica here. Raises KafkaError."""
+    log = node.hosted.partition(topic_partition).log
+    if log is None:
+        detail = f"broker {node.broker_id} has no log of {topic_partition}"
+        raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, detail)
+    return log
 
 
 def _state(producer_id: int, producer: ProducerStateEntry) -> ProducerState:
