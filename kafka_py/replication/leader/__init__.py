@@ -3,6 +3,7 @@
     append_lines.py       appends that wait for work in a thread
     appends.py            produce requests, answered when they are replicated
     fetches.py            reads by consumers and followers
+    down_conversions.py   stored records in the format of an old reader
     delayed.py            the operations that may be parked
     purgatories.py        the purgatories, and the checks after changes
     offset_queries.py     ListOffsets and OffsetForLeaderEpoch in one partition

@@ -16,6 +16,7 @@ from kafka_py.base.supervision import Supervisor
 from kafka_py.log.disk.background import Background, InlineBackground
 from kafka_py.log.log_manager import LogManager
 from kafka_py.replication.leader.appends import Appends
+from kafka_py.replication.leader.down_conversions import DownConversions
 from kafka_py.replication.leader.fetches import Fetches
 from kafka_py.replication.leader.purgatories import Parked
 from kafka_py.replication.leader.time_lookups import TimeLookups
@@ -30,7 +31,7 @@ class ReplicaManager:
     """The broker's partitions and the operations on them.
 
     hosted: the partitions. log_dirs: their logs. parked: the purgatories. appends, fetches, time_lookups: the
-    operations. metrics: their metrics.
+    operations. down_conversions: for old readers. metrics: their metrics.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class ReplicaManager:
             on_isr_pending=on_isr_pending, choose_replica=choose_replica, throttle=throttle,
         )  # fmt: skip
         self.time_lookups = TimeLookups(background, clock)
+        self.down_conversions = DownConversions(background, clock, metrics)
 
     def mark_offline(self, topic_partitions: Iterable[TopicPartition]) -> None:
         """Removes partitions of a failed directory; requests for them get KAFKA_STORAGE_ERROR until a restart."""

@@ -85,6 +85,7 @@ class PartitionRead(NamedTuple):
     end_offset: the offset (exclusive) up to which the reader sees the log.
     diverging: where the reader's last epoch ends here, if that is earlier: it has to truncate (KIP-595).
     aborted: (producer id, first offset) pairs, for read_committed readers only.
+    records: where the log has them; bytes where they were converted for the reader.
     partition: the partition, so that a fetch session can listen to its changes; None with an error.
     """
 
@@ -92,7 +93,7 @@ class PartitionRead(NamedTuple):
     high_watermark: int = -1
     last_stable_offset: int = -1
     log_start_offset: int = -1
-    records: FileSlice | None = None
+    records: FileSlice | bytes | None = None
     size: int = 0
     end_offset: int = -1
     diverging: EpochEnd | None = None

@@ -29,10 +29,10 @@ class MemoryFile:
         raise OSError("a file in memory has no descriptor")
 
 
-def slice_bytes(piece: FileSlice | None) -> bytes:
+def slice_bytes(piece: FileSlice | bytes | None) -> bytes:
     """The bytes of a slice of a MemoryFile."""
-    if piece is None:
-        return b""
+    if not isinstance(piece, FileSlice):
+        return piece or b""
     assert isinstance(piece.file, MemoryFile)
     return bytes(piece.file.data[piece.position : piece.position + piece.size])
 

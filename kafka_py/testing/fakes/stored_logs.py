@@ -91,9 +91,9 @@ def old_wrapper(
     return builder.build()
 
 
-def slice_bytes(piece: FileSlice | None) -> bytes:
+def slice_bytes(piece: FileSlice | bytes | None) -> bytes:
     """What a slice holds, read through its descriptor as a socket would."""
-    return b"" if piece is None else piece.read()
+    return piece.read() if isinstance(piece, FileSlice) else piece or b""
 
 
 def records_of(data: bytes) -> list[Record]:

@@ -44,20 +44,8 @@ async def test_what_was_produced_is_fetched_in_every_version_that_reads_format_2
 
 
 @on_broker()
-async def test_older_versions_cannot_be_given_format_2(broker: LocalBroker) -> None:
-    await broker.create_topic("t")
-    await broker.create_topic("old", configs={"message.format.version": "0.10.2"})
-    for topic in ("t", "old"):
-        await broker.produce(topic, batch())
-        for version in range(4):
-            row = await broker.fetch(topic, 0, version=version)
-            assert row.error_code == ErrorCode.UNSUPPORTED_VERSION
-            assert not row.record_set
-
-
-@on_broker()
 async def test_older_versions_are_given_the_formats_they_read(broker: LocalBroker) -> None:
-    """A directory of an old cluster: entries of format 1, which versions 2 and 3 read, and 0 and 1 do not."""
+    """A directory of an old cluster: entries of format 1, which are converted for versions 0 and 1 alone."""
     await broker.create_topic("t")
     log = broker.server.node.hosted.partitions[TopicPartition("t", 0)].log
     assert log is not None
@@ -66,8 +54,8 @@ async def test_older_versions_are_given_the_formats_they_read(broker: LocalBroke
     log.update_high_watermark(1)
     for version in range(4):
         row = await broker.fetch("t", 0, version=version)
-        expected = ErrorCode.UNSUPPORTED_VERSION if version < 2 else ErrorCode.NONE
-        assert (row.error_code, bytes(row.record_set or b"")) == (expected, b"" if version < 2 else bytes(entry))
+        expected = legacy_entry(magic=0, value=b"old") if version < 2 else bytes(entry)
+        assert (row.error_code, bytes(row.record_set or b"")) == (ErrorCode.NONE, expected)
 
 
 def legacy_entry(*, magic: int, value: bytes) -> bytes:

@@ -1,26 +1,26 @@
 """Fetch: records for consumers and followers, at once or after a wait for fetch.min.bytes.
 
-The records are not read: a response has slices of segment files, which the connection sends.
+The records are not read: a response has slices of segment files, which the connection sends. What readers of old
+versions get instead is decided in old_readers.py.
 Source: docs/reference/replication.md, section 9.
 """
 
 from __future__ import annotations
 
-import os
+import asyncio
 from collections.abc import Iterator
 from functools import partial
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.base.slices import FileSlice
 from kafka_py.base.turns import Turn, sliced
+from kafka_py.broker.handlers.records.old_readers import FIRST_WITH_ZSTD, for_old_reader
 from kafka_py.broker.requests.authorization import ALLOW_ALL, CLUSTER_NAME, Operation, ResourceType
 from kafka_py.broker.requests.fetch_contexts import FetchContext, open_context, open_in_turns
 from kafka_py.broker.requests.fetch_sizes import fetch_response_bytes
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
 from kafka_py.broker.requests.throttling import Throttling
-from kafka_py.records.batch import LOG_OVERHEAD, MAGIC, SIZE_UP_TO_MAGIC
 from kafka_py.replication.state.reads import FetchEntry, FetchParams, FetchResults, Isolation, PartitionRead
 from kafka_py.wire.fetch_epochs import NO_SESSION
 from kafka_py.wire.messages.fetch import (
@@ -35,14 +35,8 @@ from kafka_py.wire.messages.fetch import (
 _new = tuple.__new__
 
 _NO_RECORDS = b""
-_LAST_WITHOUT_STORAGE_ERROR = 5
 _LAST_WITH_HARD_LIMIT = 2
 _FIRST_WITH_RACK = 11
-_FIRST_WITH_FORMAT_1 = 2
-_FIRST_WITH_FORMAT_2 = 4
-_FIRST_WITH_ZSTD = 10
-_HEADERS_READ_BYTES = 16 * 1024
-"""Bytes read at a time when record formats are determined; in most logs the first batch suffices."""
 _LARGE_REQUEST_BYTES = 8192
 """A request up to this size has about _AT_ONCE partitions at most."""
 _AT_ONCE = 200
@@ -143,8 +137,15 @@ async def _fetch_in_turns(
 ) -> object:
     """A fetch of very many partitions, such as the first one of a follower, in turns with other work."""
     results = await node.fetches.fetch_in_turns(params, session, context.long_poll)
-    if context.api_version < _FIRST_WITH_ZSTD:
-        results = [(entry, _for_old_reader(node, entry, read, context.api_version)) for entry, read in results]
+    if context.api_version < FIRST_WITH_ZSTD:
+        converted: asyncio.Future[FetchResults] = asyncio.get_running_loop().create_future()
+
+        def take(found: FetchResults) -> None:
+            if not converted.done():  # else the broker is being stopped
+                converted.set_result(found)
+
+        known = for_old_reader(node, context, results, take, is_follower=params.from_follower)
+        results = await converted if known is None else known
     throttling = None if params.from_follower else node.throttling
     if throttling is not None and _is_throttled(throttling, context, session, results):
         return ANSWERS_LATER
@@ -235,11 +236,19 @@ class _Nothing:
 
 
 def _answer(
-    node: Node, context: RequestContext, session: FetchContext, results: FetchResults, replica_id: int
-) -> None:
-    version = context.api_version
-    if version < _FIRST_WITH_ZSTD:
-        results = [(entry, _for_old_reader(node, entry, read, version)) for entry, read in results]
+    node: Node, context: RequestContext, session: FetchContext, results: FetchResults, replica_id: int, *,
+    are_known: bool = False,
+) -> None:  # fmt: skip
+    """Sends the response. are_known: whether the results are fit for the version of the request already."""
+    if context.api_version < FIRST_WITH_ZSTD and not are_known:
+        known = for_old_reader(
+            node, context, results,
+            lambda converted: _answer(node, context, session, converted, replica_id, are_known=True),
+            is_follower=replica_id >= 0,
+        )  # fmt: skip
+        if known is None:
+            return
+        results = known
     answer = context.answer
     if node.throttling is not None and replica_id < 0:
         if _is_throttled(node.throttling, context, session, results):
@@ -306,40 +315,6 @@ def _partition_response(context: RequestContext, partition: int, read: Partition
     if read.preferred_read_replica >= 0:
         made.preferred_read_replica = read.preferred_read_replica
     return made
-
-
-def _for_old_reader(node: Node, entry: FetchEntry, read: PartitionRead, version: int) -> PartitionRead:
-    """The read for a request version that lacks an error code, a codec or the record format."""
-    if read.error is ErrorCode.KAFKA_STORAGE_ERROR and version <= _LAST_WITHOUT_STORAGE_ERROR:
-        return PartitionRead(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-    if read.error is not ErrorCode.NONE:
-        return read
-    if node.topic_configs.of(entry.topic_partition.topic).compression_type == "zstd":
-        return PartitionRead(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
-    if version < _FIRST_WITH_FORMAT_2 and read.records is not None:
-        readable = 0 if version < _FIRST_WITH_FORMAT_1 else 1
-        if _newest_format(read.records) > readable:
-            return PartitionRead(ErrorCode.UNSUPPORTED_VERSION)
-    return read
-
-
-def _newest_format(records: FileSlice) -> int:
-    """The newest record format among the batches to be sent; -1 when there is not even one header.
-
-    It is read from the bytes, because message.format.version applies only to later appends.
-    """
-    newest, position = -1, 0
-    data, start = b"", 0
-    while position + SIZE_UP_TO_MAGIC <= records.size and newest < MAGIC:
-        at = position - start
-        if at + SIZE_UP_TO_MAGIC > len(data):
-            size = min(_HEADERS_READ_BYTES, records.size - position)
-            data, start, at = os.pread(records.file.fileno(), size, records.position + position), position, 0
-            if len(data) < SIZE_UP_TO_MAGIC:
-                break
-        newest = max(newest, data[at + 16])
-        position += LOG_OVERHEAD + max(int.from_bytes(data[at + 8 : at + 12], "big", signed=True), 0)
-    return newest
 
 
 def _count_sent(node: Node, sent_bytes: int, is_follower: bool) -> None:

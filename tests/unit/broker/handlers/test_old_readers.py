@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from kafka_py.base.slices import FileSlice
-from kafka_py.broker.handlers.records import fetch
+from kafka_py.broker.handlers.records import old_readers
 from kafka_py.testing.fakes.stored_logs import batch
+
+READ = old_readers._HEADERS_READ_BYTES
 
 
 def entry(magic: int, size: int) -> bytes:
@@ -21,10 +23,10 @@ def entry(magic: int, size: int) -> bytes:
 def newest(path: Path, data: bytes, *, before: int = 0) -> int:
     path.write_bytes(bytes(before) + data)
     with path.open("rb") as file:
-        return fetch._newest_format(FileSlice(file, before, len(data)))
+        return old_readers.newest_format(FileSlice(file, before, len(data)))
 
 
-@pytest.mark.parametrize("size", [30, 500, fetch._HEADERS_READ_BYTES - 10, fetch._HEADERS_READ_BYTES, 50_000])
+@pytest.mark.parametrize("size", [30, 500, READ - 10, READ, 50_000])
 @pytest.mark.parametrize("last", [0, 1, 2])
 def test_the_format_of_the_last_entry_counts_wherever_it_is(tmp_path: Path, size: int, last: int) -> None:
     data = entry(0, size) * (100_000 // size + 2) + entry(last, 40)
@@ -46,4 +48,4 @@ def test_little_is_read_where_the_first_batch_tells_it(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(os, "pread", counted)
     assert newest(tmp_path / "log", bytes(batch([b"x" * 1000])) * 5000) == 2
-    assert sum(sizes) <= fetch._HEADERS_READ_BYTES
+    assert sum(sizes) <= old_readers._HEADERS_READ_BYTES
