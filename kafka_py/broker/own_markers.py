@@ -18,7 +18,7 @@ from kafka_py.wire.messages.write_txn_markers import WriteTxnMarkersRequest, Wri
 
 
 class OwnMarkers:
-    """A Connection; the only request that it takes is WriteTxnMarkers."""
+    """A LinkConnection; the only request that it takes is WriteTxnMarkers."""
 
     def __init__(self, node: Node) -> None:
         self._node = node

@@ -127,6 +127,14 @@ async def statuses(broker: LocalBroker, count: int) -> list[int]:
 
 
 @on_broker(**SETTINGS)
+async def test_a_broker_that_coordinates_nothing_has_ids_for_idempotent_producers(broker: LocalBroker) -> None:
+    """S3-090."""
+    producer = await init(broker, transactional_id=None)
+    assert (producer.error_code, producer.producer_epoch) == (0, 0)
+    assert not broker.server.node.metadata.has_topic("__transaction_state")
+
+
+@on_broker(**SETTINGS)
 async def test_the_first_question_creates_the_topic(broker: LocalBroker) -> None:
     """S3-089."""
     answer = await broker.ask(FindCoordinatorRequest(key=ID, key_type=1), 3)
@@ -238,6 +246,7 @@ async def test_rights_are_looked_at_first(broker: LocalBroker) -> None:
 
 @on_broker(**SETTINGS)
 async def test_a_group_brings_its_partition_of_the_offsets_topic(broker: LocalBroker) -> None:
+    """S3-097."""
     producer = await coordinated(broker)
     assert await offsets(broker, producer, "g") is ErrorCode.NONE
     coordinators = broker.server.node.coordinators

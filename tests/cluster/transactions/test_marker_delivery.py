@@ -96,6 +96,7 @@ def markers(partitions: tuple[TopicPartition, ...], *, producer_id: int = 7, epo
 async def test_every_leader_writes_its_markers_and_the_transaction_is_complete(
     first: LocalBroker, second: LocalBroker, channels: MarkerChannels
 ) -> None:
+    """S3-101."""
     partitions = begin(first, second)
     assert len(led(first)) == len(led(second)) == 2
     outcomes: list[MarkerOutcome] = []

@@ -66,6 +66,8 @@ async def mark(broker: LocalBroker, *, is_commit: bool, epoch: int = 0) -> None:
 
 @pytest.mark.parametrize("version", range(4))
 def test_offsets_of_a_transaction_count_once_it_is_committed(version: int) -> None:
+    """S3-098."""
+
     @on_broker(**SETTINGS)
     async def run(broker: LocalBroker) -> None:
         await broker.create_topic("t")

@@ -45,13 +45,14 @@ def test_reference_example_reads_back():
 
 @pytest.mark.parametrize(("type_", "number"), [(ControlType.COMMIT, 1), (ControlType.ABORT, 0)])
 def test_w7_28_a_control_batch_holds_one_record_whose_key_tells_its_type(type_, number):
-    """W7.28: key type 1 for commit, 0 for abort; both attribute bits set; one record."""
+    """W7.28, S3-102, S3-103: key type 1 for commit, 0 for abort; both attribute bits set; one record without deltas."""
     data = end_txn_marker(type_, producer_id=1, producer_epoch=0, coordinator_epoch=0, timestamp=5)
     header = read_header(data)
     assert header.attributes & 0x30 == 0x30
     assert header.record_count == 1
     (record,) = decode_records(data)
     assert record.key == bytes((0, 0, 0, number))
+    assert (record.offset, record.timestamp, record.value) == (0, 5, bytes(6))
 
 
 def test_an_abort_says_so():

@@ -235,6 +235,7 @@ def test_an_append_that_raises_counts_as_failed(
 
 
 def test_ids_that_expire_are_removed_together() -> None:
+    """S3-104: their records go with a tombstone."""
     world = TransactionWorld()
     for number in range(5):
         world.init(f"tx-{number}")
