@@ -10,6 +10,7 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
+from kafka_py.broker.handlers.records import add_partitions_to_txn
 from kafka_py.broker.requests.authorization import Operation, ResourceType
 from kafka_py.coordinator.transactions.records import TransactionValueReader
 from kafka_py.records.batch import iter_headers, iter_records
@@ -201,22 +202,28 @@ async def test_older_clients_hear_of_fencing_by_another_code(broker: LocalBroker
         assert await end(broker, replaced, version=version) is expected
 
 
-@on_broker(**SETTINGS)
-async def test_one_bad_partition_keeps_all_from_being_added(broker: LocalBroker) -> None:
-    for name in ("t", "others"):
-        await broker.create_topic(name, 2)
-    producer = await coordinated(broker)
-    broker.server.node.authorizer = Denied((Operation.WRITE, ResourceType.TOPIC, "others"))
-    assert await add(broker, producer, ("t", (0, 1)), ("t2", (0,)), ("others", (0,)), ("t", (2,))) == {
-        "t-0": ErrorCode.OPERATION_NOT_ATTEMPTED,
-        "t-1": ErrorCode.OPERATION_NOT_ATTEMPTED,
-        "t2-0": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        "others-0": ErrorCode.TOPIC_AUTHORIZATION_FAILED,
-        "t-2": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-    }
-    assert await end(broker, producer) is ErrorCode.INVALID_TXN_STATE
-    assert await add(broker, producer, ("t", (0, 1))) == {"t-0": ErrorCode.NONE, "t-1": ErrorCode.NONE}
-    assert await end(broker, producer) is ErrorCode.NONE
+@pytest.mark.parametrize("at_once", [add_partitions_to_txn.AT_ONCE, 1], ids=["in one go", "in turns"])
+def test_one_bad_partition_keeps_all_from_being_added(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(add_partitions_to_txn, "AT_ONCE", at_once)
+
+    @on_broker(**SETTINGS)
+    async def run(broker: LocalBroker) -> None:
+        for name in ("t", "others"):
+            await broker.create_topic(name, 2)
+        producer = await coordinated(broker)
+        broker.server.node.authorizer = Denied((Operation.WRITE, ResourceType.TOPIC, "others"))
+        assert await add(broker, producer, ("t", (0, 1)), ("t2", (0,)), ("others", (0,)), ("t", (2,))) == {
+            "t-0": ErrorCode.OPERATION_NOT_ATTEMPTED,
+            "t-1": ErrorCode.OPERATION_NOT_ATTEMPTED,
+            "t2-0": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            "others-0": ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+            "t-2": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        }
+        assert await end(broker, producer) is ErrorCode.INVALID_TXN_STATE
+        assert await add(broker, producer, ("t", (0, 1))) == {"t-0": ErrorCode.NONE, "t-1": ErrorCode.NONE}
+        assert await end(broker, producer) is ErrorCode.NONE
+
+    run()
 
 
 @on_broker(**SETTINGS)
