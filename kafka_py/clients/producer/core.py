@@ -264,6 +264,14 @@ class ProducerCore:
         """
         await self._transactional()[0].init()
 
+    async def resume_transactions(self, producer_id: int, epoch: int) -> None:
+        """In place of init_transactions: takes the producer id and epoch that another process has had for this
+        transactional.id, and fences nobody, also later on. At most one producer may do so with the same epoch.
+
+        Raises IllegalState without transactional.id, or after init_transactions.
+        """
+        self._transactional()[1].resume(producer_id, epoch)
+
     async def begin_transaction(self) -> None:
         """Opens a transaction: what is sent from now on takes effect with its commit, or never.
 
@@ -317,7 +325,6 @@ class ProducerCore:
         driver, transactions = self._transactional()
         assert self._identity is not None
         await driver.prepare()
-        self.accumulator.stop(IllegalState("the transaction is prepared: the producer accepts no further records"))
         return PreparedTransaction(
             transactions.transactional_id, self._identity.producer_id, self._identity.epoch
         )

@@ -141,6 +141,7 @@ class Producer:
             self._thread.run(self._core.sender.flush(), timeout)
 
     init_transactions = blocking(ProducerCore.init_transactions)
+    resume_transactions = blocking(ProducerCore.resume_transactions)
     begin_transaction = blocking(ProducerCore.begin_transaction)
     send_offsets_to_transaction = blocking(ProducerCore.send_offsets_to_transaction)
     commit_transaction = blocking(ProducerCore.commit_transaction)
@@ -239,6 +240,7 @@ class AsyncProducer:
         await self._core.sender.flush()
 
     init_transactions = delegated(ProducerCore.init_transactions)
+    resume_transactions = delegated(ProducerCore.resume_transactions)
     begin_transaction = delegated(ProducerCore.begin_transaction)
     send_offsets_to_transaction = delegated(ProducerCore.send_offsets_to_transaction)
     commit_transaction = delegated(ProducerCore.commit_transaction)

@@ -24,9 +24,9 @@ from kafka_py.clients.producer.batches import settle
 from kafka_py.clients.producer.configs import ProducerOptions
 from kafka_py.clients.producer.sender import Sender
 from kafka_py.clients.producer.transactions.coordinator_requests import CoordinatorRequest, Operation, needs_members
-from kafka_py.clients.producer.transactions.manager import DONE, ProducerTransactions, Reaction
+from kafka_py.clients.producer.transactions.manager import ProducerTransactions
 from kafka_py.clients.producer.transactions.states import FATAL_ERROR, IN_TRANSACTION
-from kafka_py.clients.producer.transactions.treatments import RequestKind
+from kafka_py.clients.producer.transactions.treatments import DONE, Reaction, RequestKind
 
 _log = logging.getLogger(__name__)
 

@@ -13,6 +13,7 @@ from kafka_py.clients.producer.batches import NO_SEQUENCE, ProducerBatch
 from kafka_py.clients.producer.idempotence import ProducerIdentity
 from kafka_py.clients.producer.lanes import Lane
 from kafka_py.clients.producer.transactions.manager import ProducerTransactions
+from kafka_py.clients.producer.transactions.treatments import is_refusal
 
 
 class TransactionalIdentity(ProducerIdentity):
@@ -37,12 +38,23 @@ class TransactionalIdentity(ProducerIdentity):
         return self.transactions.is_open and batch.sequence != self._expected(batch.lane)
 
     def give_up(self, batch: ProducerBatch, error: KafkaError) -> None:
-        """Fails the transaction; a batch that was sent leaves a gap."""
-        self.transactions.batch_failed(error, has_gap=batch.sequence != NO_SEQUENCE)
+        """Fails the transaction; a batch that was sent leaves a gap.
+
+        Where brokers give no other epoch (before 2.5), the sequence of a batch that was certainly not stored is used
+        again: the gap is closed when the responses to its successors, which are refused as well, are there.
+        """
+        has_gap = batch.sequence != NO_SEQUENCE
+        if has_gap and not self.transactions.can_renew and (batch.rejected or is_refusal(error.code)):
+            batch.lane.bumping = True
+            has_gap = False
+        self.transactions.batch_failed(error, has_gap=has_gap)
 
     def settle(self, lane: Lane) -> bool:
         """As of the base, which never has to begin a new epoch here."""
         if not lane.in_flight:
+            if lane.bumping and not any(batch.sequence != NO_SEQUENCE for batch in lane.queue):
+                lane.bumping = False
+                lane.next_sequence = self._expected(lane)
             for batch in lane.queue:
                 batch.rejected = False
         return True

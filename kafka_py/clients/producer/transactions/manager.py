@@ -11,7 +11,7 @@ Source: KIP-98, KIP-360, KIP-447, KIP-588; TransactionManager.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
@@ -44,11 +44,13 @@ from kafka_py.clients.producer.transactions.states import (
     ProducerState,
 )
 from kafka_py.clients.producer.transactions.treatments import (
+    DONE,
     FATAL,
     FENCED,
     FIND_COORDINATOR,
     RENEW,
     RETRY,
+    Reaction,
     RequestKind,
     Treatment,
     batch_treatment,
@@ -56,23 +58,10 @@ from kafka_py.clients.producer.transactions.treatments import (
     treatment,
 )
 
-INIT, BEGIN, COMMIT, ABORT, SEND_OFFSETS = (
-    "init_transactions", "begin_transaction", "commit_transaction", "abort_transaction", "send_offsets_to_transaction",
+INIT, RESUME, BEGIN, COMMIT, ABORT, SEND_OFFSETS = (
+    "init_transactions", "resume_transactions", "begin_transaction", "commit_transaction", "abort_transaction",
+    "send_offsets_to_transaction",
 )  # fmt: skip
-
-
-class Reaction(NamedTuple):
-    """What the driver does before the next request.
-
-    pauses: it waits for retry.backoff.ms; only shortly when `soon`. forgets: the coordinator is looked for again.
-    """
-
-    pauses: bool = False
-    soon: bool = False
-    forgets: bool = False
-
-
-DONE = Reaction()
 
 
 class ProducerTransactions:
@@ -115,6 +104,19 @@ class ProducerTransactions:
             raise IllegalState("init_transactions was called before; once is enough")
         self._become(INITIALIZING)
         return self._begin_operation(INIT)
+
+    def resume(self, producer_id: int, epoch: int) -> None:
+        """In place of `initialize`: under a producer id and epoch that the coordinator gave to somebody else.
+
+        What would need another epoch is fatal then: to raise it is not up to this producer. Raises IllegalState.
+        """
+        self._refuse_failed(RESUME)
+        if self.state is not UNINITIALIZED:
+            raise IllegalState("resume_transactions comes in place of init_transactions, once and before all else")
+        self._become(INITIALIZING)
+        self._identity.assume(producer_id, epoch)
+        self.can_renew = False
+        self._become(READY)
 
     def begin(self) -> None:
         """Opens a transaction; brokers learn of it with its first partition. Raises IllegalState, TransactionFailed."""
@@ -231,9 +233,7 @@ class ProducerTransactions:
     @property
     def drops_batches(self) -> KafkaError | None:
         """The error for batches that were not sent, and shall not be; None while they shall."""
-        if self.state is ABORTABLE_ERROR:
-            return TransactionAborted(self._cause)
-        return TransactionAborted(self._cause) if self.state is ABORTING else None
+        return TransactionAborted(self._cause) if self.state in (ABORTABLE_ERROR, ABORTING) else None
 
     def batch_failed(self, error: KafkaError, *, has_gap: bool) -> None:
         """A batch was not delivered. has_gap: it had a sequence, and those that follow would not be taken."""

@@ -6,6 +6,7 @@ Source: KIP-98, KIP-360, KIP-447, KIP-588; TransactionManager (the handlers of i
 
 from collections.abc import Iterable
 from enum import Enum
+from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode
 
@@ -118,6 +119,28 @@ def batch_treatment(code: ErrorCode) -> Treatment:
     if code is ErrorCode.PRODUCER_FENCED:
         return FENCED
     return FATAL if code in _FATAL_FOR_BATCHES else ABORT
+
+
+class Reaction(NamedTuple):
+    """What the driver does before the next request.
+
+    pauses: it waits for retry.backoff.ms; only shortly when `soon`. forgets: the coordinator is looked for again.
+    """
+
+    pauses: bool = False
+    soon: bool = False
+    forgets: bool = False
+
+
+DONE = Reaction()
+
+
+def is_refusal(code: ErrorCode) -> bool:
+    """Whether the leader says with this error that it has not stored the batch, nor will.
+
+    The sequence of such a batch may be used again by a producer that cannot have another epoch.
+    """
+    return not code.retriable and code not in (ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.UNKNOWN_PRODUCER_ID)
 
 
 _ORDER = (FATAL, FENCED, FIND_COORDINATOR, RETRY, RENEW, ABORT)

@@ -488,6 +488,49 @@ def test_brokers_before_2_5_commit_and_abort_as_well(versions: dict[ApiKey, int]
     with_world(scenario)
 
 
+@pytest.mark.parametrize("is_old", [True, False])
+def test_a_record_that_the_broker_refuses_fails_its_transaction_only(is_old: bool) -> None:
+    """Also where brokers give no next epoch: the sequence of the refused batch is used again."""
+
+    async def scenario(world: World) -> None:
+        if is_old:
+            world.cluster.versions = {ApiKey.INIT_PRODUCER_ID: 1}
+        async with world.producer(**{"max.in.flight.requests.per.connection": 3, "batch.size": 0}) as producer:
+            await producer.init_transactions()
+            async with producer.transaction():
+                await producer.send("t", b"before", partition=0)
+            await producer.begin_transaction()
+            await (await producer.send("t", b"taken", partition=0))
+            world.cluster.fail(ApiKey.PRODUCE, ErrorCode.MESSAGE_TOO_LARGE)
+            for number in range(3):
+                await producer.send("t", b"lost %d" % number, partition=0)
+            with pytest.raises(TransactionFailed, match="MESSAGE_TOO_LARGE") as failed:
+                await producer.commit_transaction()
+            assert failed.value.abortable
+            await producer.abort_transaction()
+            async with producer.transaction():
+                await producer.send("t", b"after", partition=0)
+        assert world.outcomes == [True, False, True]
+        assert await world.read() == [b"after", b"before"]
+
+    with_world(scenario)
+
+
+def test_a_batch_of_which_nobody_knows_is_fatal_where_brokers_give_no_next_epoch() -> None:
+    async def scenario(world: World) -> None:
+        world.cluster.versions = {ApiKey.INIT_PRODUCER_ID: 1}
+        async with world.producer(**{"delivery.timeout.ms": 900, "request.timeout.ms": 300}) as producer:
+            await producer.init_transactions()
+            await producer.begin_transaction()
+            world.cluster.fail(ApiKey.PRODUCE, *[HANG] * 20)
+            await producer.send("t", b"v", partition=0)
+            with pytest.raises(TransactionFailed, match="REQUEST_TIMED_OUT") as failed:
+                await producer.commit_transaction()
+            assert not failed.value.abortable
+
+    with_world(scenario)
+
+
 def test_offsets_are_checked_before_anything_is_sent() -> None:
     async def scenario(world: World) -> None:
         async with world.producer() as producer:

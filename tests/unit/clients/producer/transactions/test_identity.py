@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.clients.producer.batches import ProducerBatch
 from kafka_py.clients.producer.lanes import Lane
@@ -122,3 +124,30 @@ def test_a_gap_that_nothing_can_fill_is_not_retried_and_takes_another_epoch() ->
     request = world.transactions.advance(flushed=True)
     assert request is not None
     assert not request.message.committed
+
+
+def test_sequences_of_refused_batches_are_used_again_where_there_is_no_other_epoch() -> None:
+    world, [first, second, third] = three_sent()
+    world.transactions.can_renew = False
+    world.lane.in_flight.remove(first)
+    world.identity.give_up(first, KafkaError(ErrorCode.MESSAGE_TOO_LARGE))
+    for batch in (second, third):
+        world.add()
+        assert world.send() is None  # its sequence depends on the responses to come
+        world.lane.queue.clear()
+        world.lane.in_flight.remove(batch)
+        assert not world.identity.refuse(batch)
+        world.identity.give_up(batch, KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER))
+    assert world.transactions.state is ProducerState.ABORTABLE_ERROR
+    later = world.add()
+    assert world.send() is later
+    assert later.sequence == first.sequence == 1
+
+
+@pytest.mark.parametrize("code", [ErrorCode.REQUEST_TIMED_OUT, ErrorCode.UNKNOWN_SERVER_ERROR])
+def test_a_batch_that_may_be_stored_is_fatal_where_there_is_no_other_epoch(code: ErrorCode) -> None:
+    world, [first, *_] = three_sent()
+    world.transactions.can_renew = False
+    world.lane.in_flight.remove(first)
+    world.identity.give_up(first, KafkaError(code))
+    assert world.transactions.state is ProducerState.FATAL_ERROR

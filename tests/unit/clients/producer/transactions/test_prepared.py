@@ -14,6 +14,7 @@ from kafka_py.testing.fakes.memory_wire import MemoryCluster, MemoryWires
 from kafka_py.testing.virtual_time import run_virtual, virtual_clock
 from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.messages.end_txn import EndTxnRequest
+from kafka_py.wire.messages.init_producer_id import InitProducerIdRequest
 
 
 class World:
@@ -79,6 +80,61 @@ def test_no_record_is_taken_from_the_moment_on_in_which_it_is_prepared() -> None
                 await producer.send("t", b"late", partition=1)
             await preparing
         assert world.cluster.log("t", 1).batches == []
+
+    with_world(test)
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_prepared_producer_says_so_whether_the_topic_is_known_or_not(is_known: bool) -> None:
+    async def test(world: World) -> None:
+        world.cluster.create_topic("u", 1)
+        async with world.producer() as producer:
+            await producer.init_transactions()
+            await producer.begin_transaction()
+            if is_known:
+                await producer.partitions_for("u")
+            await producer.prepare_transaction()
+            with pytest.raises(IllegalState, match="is prepared"):
+                await producer.send("u", b"late", partition=0)
+
+    with_world(test)
+
+
+def test_the_epoch_of_another_process_is_resumed_and_nobody_is_fenced() -> None:
+    async def test(world: World) -> None:
+        async with world.producer() as first:
+            await first.init_transactions()
+            await first.begin_transaction()
+            producer_id, epoch = (await first.prepare_transaction())[1:]
+        async with world.producer() as second:
+            await second.resume_transactions(producer_id, epoch)
+            with pytest.raises(IllegalState, match="in place of init_transactions"):
+                await second.resume_transactions(producer_id, epoch)
+            await second.begin_transaction()
+            await second.send("t", b"v", partition=0)
+            assert await second.prepare_transaction() == ("tx", producer_id, epoch)
+        assert len([each for _, each in world.cluster.requests if isinstance(each, InitProducerIdRequest)]) == 1
+
+    with_world(test)
+
+
+def test_a_resumed_producer_never_asks_for_another_epoch() -> None:
+    """It is for whoever gave it this one to raise it: a late request would abort the transaction of a successor."""
+
+    async def test(world: World) -> None:
+        async with world.producer() as first:
+            await first.init_transactions()
+            await first.begin_transaction()
+            prepared = await first.prepare_transaction()
+        async with world.producer() as second:
+            await second.resume_transactions(prepared.producer_id, prepared.epoch)
+            await second.begin_transaction()
+            world.cluster.fail(ApiKey.PRODUCE, ErrorCode.UNKNOWN_SERVER_ERROR)
+            await second.send("t", b"v", partition=0)
+            with pytest.raises(TransactionFailed) as failed:
+                await second.prepare_transaction()
+            assert not failed.value.abortable
+        assert len([each for _, each in world.cluster.requests if isinstance(each, InitProducerIdRequest)]) == 1
 
     with_world(test)
 
