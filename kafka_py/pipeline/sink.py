@@ -73,9 +73,7 @@ class TopicWriter:
                 pass  # Spark wants its rows taken
             report.once = once.report(place)
             return
-        with self._producer(once.open_slot(place)) as producer:
-            producer.init_transactions()
-            producer.begin_transaction()
+        with once.transaction(place, self._producer) as producer:
             report.written = self._write_all(producer, iterator)
             last_offsets = {each: part.last_offset for each, part in report.written.items()}
             report.once = once.report(place, prepared_from(*producer.prepare_transaction(), last_offsets))

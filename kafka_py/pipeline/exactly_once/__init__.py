@@ -1,7 +1,8 @@
 """Batches written exactly once: what executors have flushed in transactions, the driver decides on and ends.
 
-    decisions.py     what is decided, as values
-    protocol.py      begin, commit, abort: the driver's steps, in their order
+    slots.py         transactional ids of tasks, and who may use which
+    decisions.py     what is decided, as values and as records
+    protocol.py      begin, claim, commit, abort: the steps, in their order
     decision_log.py  the compacted topic of decisions, read and written
     coordination.py  the steps carried out on a cluster
     batches.py       one batch, from the driver to the tasks and back

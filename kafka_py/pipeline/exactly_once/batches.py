@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.configs import ClientOptions
+from kafka_py.clients.producer.producer import Producer
 from kafka_py.pipeline.exactly_once import protocol
 from kafka_py.pipeline.exactly_once.coordination import ClusterWorld, SinkName
-from kafka_py.pipeline.exactly_once.decisions import WRITE_SCOPE, Driver, Prepared, slot_id
+from kafka_py.pipeline.exactly_once.decisions import WRITE_SCOPE, Driver, Prepared
 from kafka_py.pipeline.links import shared_link
 from kafka_py.pipeline.options import Options
 
@@ -34,24 +35,25 @@ ACCEPT = "accept"
 
 
 class OnceReport(NamedTuple):
-    """What a task in a transaction reports. prepared: None when it had no records. was_written: by an earlier run."""
+    """What a task in a transaction reports. begun: of the batch's Start. prepared: None when it had no records.
+    was_written: by an earlier run."""
 
     scope: str
     batch: int
     driver: Driver
-    task: int
-    attempt: int
+    begun: int
     prepared: Prepared | None = None
     was_written: bool = False
 
 
 class TaskPlace(NamedTuple):
-    """Where a task writes: the batch, and its slot."""
+    """Where a task writes: the batch, and which attempt it is. claimant: Spark's id of the attempt, used once only."""
 
     scope: str
     batch: int
     task: int
     attempt: int
+    claimant: int
 
 
 @dataclass
@@ -79,17 +81,12 @@ class OnceBatches:
         """When all tasks have reported. Raises TransactionsLost, TornBatch, KafkaError."""
         if not reports:
             return
-        scope, batch, driver, *_ = reports[0]
+        scope, batch, driver, begun, *_ = reports[0]
         if reports[0].was_written:
             _log.info("Batch %d of %s was written before: nothing is written again", batch, scope)
             return
         prepared = [each.prepared for each in reports if each.prepared is not None]
-        failed = [
-            slot_id(self.name.prefix, each.task, attempt) for each in reports for attempt in range(each.attempt)
-        ]
-        protocol.commit(
-            self._world(), driver, scope, batch, prepared, failed=failed, accept_torn=self.accepts_torn
-        )
+        protocol.commit(self._world(), driver, begun, scope, batch, prepared, accept_torn=self.accepts_torn)
 
     def abort(self) -> None:
         """When the batch failed."""
@@ -98,7 +95,7 @@ class OnceBatches:
     # In a task
 
     def place(self, context: Any) -> TaskPlace:
-        """The batch and slot of a task. context: Spark's. Raises ConfigError for an unnamed write of foreachBatch."""
+        """Where a task writes. context: Spark's. Raises ConfigError for an unnamed write of foreachBatch."""
         query, number = context.getLocalProperty(QUERY_ID), context.getLocalProperty(BATCH_ID)
         if query is None or number is None:
             scope, batch = self._write()
@@ -111,7 +108,7 @@ class OnceBatches:
                 "Option writeName must be given with exactlyOnce in foreachBatch: by it a write that is repeated for "
                 "the same batch is told from a second write, which would not be written"
             )
-        return TaskPlace(scope, batch, context.partitionId(), context.attemptNumber())
+        return TaskPlace(scope, batch, context.partitionId(), context.attemptNumber(), context.taskAttemptId())
 
     def _write(self) -> tuple[str, int]:
         """A batch write by its name; without one, the next of those that have none."""
@@ -122,18 +119,31 @@ class OnceBatches:
 
     def report(self, place: TaskPlace, prepared: Prepared | None = None) -> OnceReport:
         """What the task tells the driver; without `prepared`, because there was nothing to write."""
-        return OnceReport(*place[:2], self._begun.driver, place.task, place.attempt, prepared, self.is_written(place))
+        start = self._begun
+        return OnceReport(place.scope, place.batch, start.driver, start.begun, prepared, self.is_written(place))
 
     def is_written(self, place: TaskPlace) -> bool:
         """Whether an earlier run has written the batch."""
         return self._begun.is_decided(place.scope, place.batch)
 
-    def open_slot(self, place: TaskPlace) -> dict[str, Any]:
-        """Notes the task's slot where that is due; returns the producer's settings for it."""
-        slot = slot_id(self.name.prefix, place.task, place.attempt)
-        if slot not in self._begun.slots:
-            self._world().note_slot(place.task, place.attempt)
-        return {"transactional.id": slot, "transaction.timeout.ms": self.name.timeout_ms}
+    def transaction(self, place: TaskPlace, producer_with: Callable[[dict[str, Any]], Producer]) -> Producer:
+        """A producer with a transaction open, in a slot that no other attempt uses.
+
+        producer_with: makes one with these settings. Raises KafkaError when the batch has ended meanwhile.
+        """
+        lease = protocol.take_slot(
+            self._world(), self._begun, self.name.prefix, place.task, place.attempt, place.claimant
+        )
+        producer = producer_with(
+            {"transactional.id": lease.transactional_id, "transaction.timeout.ms": self.name.timeout_ms}
+        )
+        try:
+            producer.resume_transactions(lease.producer_id, lease.epoch)
+            producer.begin_transaction()
+        except BaseException:
+            producer.close(0)
+            raise
+        return producer
 
     @property
     def _begun(self) -> protocol.Start:

@@ -16,17 +16,20 @@ from kafka_py.pipeline.exactly_once.decision_log import DecisionLog, create_topi
 from kafka_py.pipeline.exactly_once.decisions import (
     Decision,
     Driver,
-    Finished,
     Ledger,
     Outcome,
     Prepared,
     begun_record,
-    decision_record,
+    closed_record,
+    decision_records,
     driver_id,
-    finished_record,
+    fencing_record,
+    finished_records,
+    forgotten_slot,
     slot_record,
 )
 from kafka_py.pipeline.exactly_once.protocol import World
+from kafka_py.pipeline.exactly_once.slots import Claim, Lease
 from kafka_py.pipeline.links import Link
 
 DRIVER_TIMEOUT_MS = 60_000
@@ -36,6 +39,8 @@ PATIENCE_S = 60.0
 """How long a step is retried while brokers are away."""
 
 PAUSE_MS = 20.0
+
+Record = tuple[bytes, bytes | None]
 
 
 @dataclass(frozen=True)
@@ -89,18 +94,31 @@ class ClusterWorld(World):
             raise
 
     def read_ledger(self, driver: Driver) -> tuple[Driver, Ledger]:
-        last = self._log.append(begun_record(self._name.prefix, driver), _now_ms(), driver)
-        ledger = Ledger(self._name.prefix)
-        for key, value in self._log.records(last):
+        last, driver = self._note(driver, begun_record(self._name.prefix, driver))
+        return driver, self._ledger(None, last)
+
+    def _note(self, driver: Driver, *records: Record) -> tuple[int, Driver]:
+        """Appends records of the driver, one by one; returns the offset of the last one, and the driver after them."""
+        offset = -1
+        for record in records:
+            offset = self._log.append(record, _now_ms(), driver)
+            driver = driver._replace(sequence=driver.sequence + 1)
+        return offset, driver
+
+    def _ledger(self, after: int | None, last: int) -> Ledger:
+        """What the log says from behind the offset `after` (None: from its start) to the offset `last`."""
+        ledger = Ledger(self._name.prefix, last_offset=last)
+        for key, value in self._log.records(last, None if after is None else after + 1):
             ledger.apply(key, value)
-        return driver._replace(sequence=driver.sequence + 1), ledger
+        return ledger
 
-    def fence(self, transactional_ids: Collection[str]) -> None:
-        self._link.run(self._fence(transactional_ids))
+    def fence(self, transactional_ids: Collection[str]) -> list[Lease]:
+        return self._link.run(self._fence(transactional_ids))
 
-    async def _fence(self, transactional_ids: Collection[str]) -> None:
+    async def _fence(self, transactional_ids: Collection[str]) -> list[Lease]:
         calls = await self._calls()
-        await calls.each([self._init(each, self._name.timeout_ms) for each in transactional_ids])
+        fenced = await calls.each([self._init(each, self._name.timeout_ms) for each in transactional_ids])
+        return [Lease(name, *each) for name, each in zip(transactional_ids, fenced, strict=True)]
 
     def are_open(self, transactions: Sequence[Prepared]) -> list[bool]:
         return self._link.run(self._are_open(transactions))
@@ -132,14 +150,15 @@ class ClusterWorld(World):
 
     def decide(self, driver: Driver, decision: Decision) -> Driver:
         name, producer = driver_id(self._name.prefix), ProducerEpoch(driver.producer_id, driver.epoch)
-        record = decision_record(self._name.prefix, decision)
         try:
             self._link.run(self._add_log(name, producer))
-            self._log.append(record, _now_ms(), driver, name)
+            for record in decision_records(self._name.prefix, decision):
+                self._log.append(record, _now_ms(), driver, name)
+                driver = driver._replace(sequence=driver.sequence + 1)
             self._link.run(self._commit_decision(name, producer))
         except KafkaError as error:
             raise _fenced(error, self._name.prefix) from error
-        return driver._replace(sequence=driver.sequence + 1)
+        return driver
 
     async def _add_log(self, name: str, producer: ProducerEpoch) -> None:
         await (await self._calls()).add_partitions(name, producer, [self._log.partition])
@@ -147,13 +166,22 @@ class ClusterWorld(World):
     async def _commit_decision(self, name: str, producer: ProducerEpoch) -> None:
         await (await self._calls()).end(name, producer, commit=True)
 
-    def note_finished(self, driver: Driver, finished: Finished) -> Driver:
-        self._log.append(finished_record(self._name.prefix, finished), _now_ms(), driver)
-        return driver._replace(sequence=driver.sequence + 1)
+    def note_finished(self, driver: Driver, decision: Decision) -> Driver:
+        return self._note(driver, *finished_records(self._name.prefix, decision))[1]
 
-    def note_slot(self, task: int, attempt: int) -> None:
-        """From a task: its slot is about to be used for the first time."""
-        self._log.append(slot_record(self._name.prefix, task, attempt), _now_ms())
+    def forget(self, driver: Driver, transactional_ids: Collection[str]) -> Driver:
+        return self._note(driver, *(forgotten_slot(self._name.prefix, each) for each in transactional_ids))[1]
+
+    def note_fencing(self, driver: Driver, *, fences: bool) -> Driver:
+        return self._note(driver, fencing_record(self._name.prefix, fences=fences))[1]
+
+    def close_batch(self, driver: Driver, begun: int) -> tuple[Driver, Ledger]:
+        last, driver = self._note(driver, closed_record(self._name.prefix, driver))
+        return driver, self._ledger(begun, last)
+
+    def claim(self, claim: Claim, begun: int) -> Ledger:
+        last = self._log.append(slot_record(self._name.prefix, claim), _now_ms())
+        return self._ledger(begun, last)
 
 
 async def _unless_ended(call: Any) -> bool:

@@ -32,10 +32,10 @@ ALL_REPLICAS = -1
 TOPIC_CONFIGS = {
     "cleanup.policy": "compact",
     "min.cleanable.dirty.ratio": "0.1",
-    "segment.bytes": str(16 * 1024 * 1024),
+    "segment.bytes": str(1024 * 1024),
     "segment.ms": str(3_600_000),
 }
-"""A log that stays small: every batch reads it whole."""
+"""A log that stays small, for every batch reads it whole and adds a claim per task."""
 
 Keyed = tuple[bytes | None, bytes | None]
 
@@ -77,7 +77,7 @@ class DecisionLog:
         return True
 
     def append(
-        self, record: tuple[bytes, bytes], timestamp: int, driver: Driver | None = None,
+        self, record: tuple[bytes, bytes | None], timestamp: int, driver: Driver | None = None,
         transactional_id: str | None = None,
     ) -> int:  # fmt: skip
         """The offset of the record, once all in-sync replicas have it.
@@ -103,14 +103,27 @@ class DecisionLog:
         busy = frozenset({ErrorCode.INVALID_TXN_STATE}) if transactional_id is None else frozenset()
         return int(self._link.run(self._at_leader(self._partition, request, offset_of, busy)))
 
-    def records(self, last: int) -> Iterator[Keyed]:
-        """The records that count, up to the offset `last`, in the order in which they came to count."""
-        offset = self._link.ends([self._partition], EARLIEST_TIMESTAMP)[self._partition]
+    def records(self, last: int, first: int | None = None) -> Iterator[Keyed]:
+        """The records that count, from the offset `first` (None: the log's start) up to the offset `last`, in the order
+        in which they came to count. Where the log's start moves past the offset that is to be read next, it continues
+        there.
+        """
+        offset = self._start() if first is None else first
         committed = Committed()
         while offset <= last:
-            answer = self._fetch(self._partition, offset, READ_UNCOMMITTED)
+            try:
+                answer = self._fetch(self._partition, offset, READ_UNCOMMITTED)
+            except KafkaError as error:
+                if error.code is not ErrorCode.OFFSET_OUT_OF_RANGE or (start := self._start()) <= offset:
+                    raise
+                offset = start
+                continue
             yield from committed.of(answer.record_set)
             offset = max(header.next_offset for _, header in iter_headers(answer.record_set))
+
+    def _start(self) -> int:
+        """The log start offset."""
+        return self._link.ends([self._partition], EARLIEST_TIMESTAMP)[self._partition]
 
     def was_committed(self, partition: TopicPartition, offset: int, producer_id: int) -> bool:
         """Whether the producer's record at this offset is there for read-committed consumers.

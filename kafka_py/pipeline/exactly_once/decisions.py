@@ -1,7 +1,8 @@
-"""What is decided about batches, as values; what follows from the decision log and from ended transactions.
+"""What is decided about batches, as values and as records; what follows from the decision log.
 
 Pure. A batch is known by its scope (a query's id, or the name of a batch write) and its number there; of each scope the
-log keeps the latest decision. Layout of the records: docs/exactly-once-sink.md.
+log keeps the latest decision. Which attempt of a task may write under which transactional id is in slots.py.
+Layout of the records: docs/exactly-once-sink.md.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from typing import Any, NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.clients.transaction_calls import ProducerEpoch
+from kafka_py.pipeline.exactly_once.slots import Claim
 
 WRITE_SCOPE = "write"
 """Of batch writes without a name; their numbers count from 0."""
 
-
-NO_EPOCH = -1
-"""In Finished: of no driver's own batch."""
+PART_BYTES = 256 * 1024
+"""About the most that one record of a decision holds: the brokers' message.max.bytes bounds it."""
 
 
 class Prepared(NamedTuple):
@@ -40,6 +42,10 @@ class Driver(NamedTuple):
     epoch: int
     sequence: int = 0
 
+    @property
+    def identity(self) -> ProducerEpoch:
+        return ProducerEpoch(self.producer_id, self.epoch)
+
 
 class Decision(NamedTuple):
     """A batch and, where it commits, the transactions that it consists of; with `commits` false it is to be written."""
@@ -51,15 +57,10 @@ class Decision(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """All transactions of the scope's decisions up to this batch are ended; by the driver that decided the batch.
-
-    epoch: NO_EPOCH where another driver has ended them, whose own batch is not written yet.
-    """
+    """All transactions of the scope's decisions up to this batch are ended."""
 
     scope: str
     batch: int
-    producer_id: int
-    epoch: int
 
 
 class Outcome(Enum):
@@ -87,12 +88,25 @@ def verdict(outcomes: Iterable[Outcome]) -> Verdict:
 
 @dataclass
 class Ledger:
-    """What the decision log says about one prefix. slots: the attempt number of every slot that tasks have used."""
+    """What the decision log, or a part of it, says about one prefix.
+
+    slots: the latest claim of every slot. claims: all of them, in their order. begun, closed: the last driver whose
+    batch has begun, or is closed. former_fences: whether the driver before the last one that began was raising epochs
+    of slots. last_offset: of the last record read.
+    """
 
     prefix: str
     decisions: dict[str, Decision] = field(default_factory=dict)
     finished: dict[str, Finished] = field(default_factory=dict)
-    slots: dict[str, int] = field(default_factory=dict)
+    slots: dict[str, Claim] = field(default_factory=dict)
+    claims: list[Claim] = field(default_factory=list)
+    begun: ProducerEpoch | None = None
+    closed: ProducerEpoch | None = None
+    former_fences: bool = False
+    last_offset: int = -1
+    _fences: bool = False
+    _parts: dict[str, Decision] = field(default_factory=dict)
+    _part_counts: dict[str, int] = field(default_factory=dict)
 
     def apply(self, key: bytes | None, value: bytes | None) -> None:
         """Takes one record in; those of other prefixes change nothing. Raises KafkaError for one that is malformed."""
@@ -104,40 +118,62 @@ class Ledger:
             content = None if value is None else json.loads(value)
             if content is None:
                 self._forget(kind, name)
-            elif kind == "slot":
-                self.slots[name] = int(content["attempt"])
-            elif kind == "decision":
-                self.decisions[name] = _decision(name, content)
-            elif kind == "finished":
-                self.finished[name] = Finished(name, int(content["batch"]), *map(int, content["driver"]))
+            else:
+                self._take(kind, name, content)
         except (KeyError, TypeError, ValueError) as error:
             raise KafkaError(
                 ErrorCode.CORRUPT_MESSAGE, f"the decision log has a malformed record with the key {key!r}: {error!r}"
             ) from error
 
+    def _take(self, kind: str, name: str, content: dict[str, Any]) -> None:
+        match kind:
+            case "slot":
+                claim = _claim(name, content)
+                self.slots[name] = claim
+                self.claims.append(claim)
+            case "decision":
+                self.decisions[name] = _decision(name, content)
+                self._part_counts[name] = int(content.get("parts", 0))
+            case "part":
+                self._parts[name] = _decision(name, content)
+            case "finished":
+                self.finished[name] = Finished(name, int(content["batch"]))
+            case "begun":
+                self.begun = _driver(content)
+                self.former_fences, self._fences = self._fences, True
+            case "fencing":
+                self._fences = bool(content["fences"])
+            case "closed":
+                self.closed = _driver(content)
+
     def _forget(self, kind: str, name: str) -> None:
         kinds: dict[str, dict[str, Any]] = {
-            "decision": self.decisions, "finished": self.finished, "slot": self.slots,
+            "decision": self.decisions, "part": self._parts, "finished": self.finished, "slot": self.slots,
         }  # fmt: skip
         kinds.get(kind, {}).pop(name, None)
 
     def unfinished(self) -> list[Decision]:
-        """Decisions to commit that are not noted as finished."""
-        return [each for each in self.decisions.values() if each.commits and each.batch > self._finished(each.scope)]
+        """Decisions to commit that are not noted as finished. Raises KafkaError where a part of one is missing."""
+        return [self._whole(each) for each in self.decisions.values()
+                if each.commits and each.batch > self._finished(each.scope)]  # fmt: skip
 
     def _finished(self, scope: str) -> int:
         found = self.finished.get(scope)
         return -1 if found is None else found.batch
 
-    def leftovers(self, driver: Driver) -> list[str]:
-        """Slots that may have a transaction open.
-
-        After a batch that was finished, by the driver just before this one, those of later attempts only: the next
-        first attempts fence their own.
-        """
-        former = (driver.producer_id, driver.epoch - 1)
-        was_finished = any((each.producer_id, each.epoch) == former for each in self.finished.values())
-        return sorted(name for name, attempt in self.slots.items() if attempt or not was_finished)
+    def _whole(self, decision: Decision) -> Decision:
+        """With the transactions of all its records."""
+        transactions: list[Prepared] = []
+        for number in range(self._part_counts.get(decision.scope, 0)):
+            part = self._parts.get(_part_name(number, decision.scope))
+            if part is None or part.batch != decision.batch:
+                raise KafkaError(
+                    ErrorCode.CORRUPT_MESSAGE,
+                    f"the decision log lacks part {number} of the decision about batch {decision.batch} of "
+                    f"{decision.scope}, prefix {self.prefix}",
+                )
+            transactions += part.transactions
+        return decision._replace(transactions=(*transactions, *decision.transactions))
 
 
 def is_decided(latest: Decision | None, batch: int) -> bool:
@@ -147,36 +183,77 @@ def is_decided(latest: Decision | None, batch: int) -> bool:
     return batch < latest.batch or (batch == latest.batch and latest.commits)
 
 
-def decision_record(prefix: str, decision: Decision) -> tuple[bytes, bytes]:
-    """Key and value."""
-    transactions = [[*each[:3], *each.written, each.offset] for each in decision.transactions]
-    return _key(prefix, "decision", decision.scope), _json(
-        {"batch": decision.batch, "commits": decision.commits, "transactions": transactions}
-    )
+def decision_records(prefix: str, decision: Decision) -> list[tuple[bytes, bytes]]:
+    """Keys and values. Transactions that one record cannot hold are in others, the parts, before it.
+
+    They belong to one transaction of the driver: after a kill between them none of them counts.
+    """
+    pieces = _pieces(decision.transactions)
+    head = {"batch": decision.batch, "commits": decision.commits, "transactions": pieces.pop()}
+    parts = [{"batch": decision.batch, "commits": decision.commits, "transactions": each} for each in pieces]
+    if parts:
+        head["parts"] = len(parts)
+    return [
+        *((_key(prefix, "part", _part_name(number, decision.scope)), _json(each)) for number, each in enumerate(parts)),
+        (_key(prefix, "decision", decision.scope), _json(head)),
+    ]
 
 
-def finished_record(prefix: str, finished: Finished) -> tuple[bytes, bytes]:
-    """Key and value."""
-    driver = [finished.producer_id, finished.epoch]
-    return _key(prefix, "finished", finished.scope), _json({"batch": finished.batch, "driver": driver})
+def _pieces(transactions: Sequence[Prepared]) -> list[list[list[Any]]]:
+    """Transactions as JSON has them, cut into pieces of about PART_BYTES; at least one piece."""
+    pieces: list[list[list[Any]]] = [[]]
+    size = 0
+    for each in transactions:
+        row = [*each[:3], *each.written, each.offset]
+        row_size = len(_json(row)) + 1
+        if size + row_size > PART_BYTES and pieces[-1]:
+            pieces.append([])
+            size = 0
+        pieces[-1].append(row)
+        size += row_size
+    return pieces
+
+
+def _part_name(number: int, scope: str) -> str:
+    return f"{number}/{scope}"
+
+
+def finished_records(prefix: str, decision: Decision) -> list[tuple[bytes, bytes | None]]:
+    """Keys and values: the decision is finished; then its parts, which nobody needs any longer, are deleted."""
+    return [
+        (_key(prefix, "finished", decision.scope), _json({"batch": decision.batch})),
+        *((key, None) for key, _ in decision_records(prefix, decision)[:-1]),
+    ]
 
 
 def begun_record(prefix: str, driver: Driver) -> tuple[bytes, bytes]:
-    """Key and value. Only its append matters: that fences former drivers, and gives an offset to read up to."""
+    """Key and value. Its append fences former drivers, and gives an offset to read up to."""
     return _key(prefix, "begun", "driver"), _json({"driver": [driver.producer_id, driver.epoch]})
 
 
-def slot_record(prefix: str, task: int, attempt: int) -> tuple[bytes, bytes]:
+def fencing_record(prefix: str, *, fences: bool) -> tuple[bytes, bytes]:
+    """Key and value: whether this driver is raising epochs of slots, as it does from the begun record on."""
+    return _key(prefix, "fencing", "driver"), _json({"fences": fences})
+
+
+def closed_record(prefix: str, driver: Driver) -> tuple[bytes, bytes]:
+    """Key and value. No attempt that claims a slot of this driver behind it may write."""
+    return _key(prefix, "closed", "driver"), _json({"driver": [driver.producer_id, driver.epoch]})
+
+
+def slot_record(prefix: str, claim: Claim) -> tuple[bytes, bytes]:
     """Key and value."""
-    return _key(prefix, "slot", slot_id(prefix, task, attempt)), _json({"attempt": attempt})
+    value = {"task": claim.task, "attempt": claim.attempt, "claimant": claim.claimant, "driver": [*claim.driver]}
+    return _key(prefix, "slot", claim.transactional_id), _json(value)
+
+
+def forgotten_slot(prefix: str, transactional_id: str) -> tuple[bytes, None]:
+    """Key and no value: the slot is not used again."""
+    return _key(prefix, "slot", transactional_id), None
 
 
 def driver_id(prefix: str) -> str:
     return f"{prefix}-driver"
-
-
-def slot_id(prefix: str, task: int, attempt: int) -> str:
-    return f"{prefix}-{task}-{attempt}"
 
 
 def named(transactions: Sequence[Prepared]) -> str:
@@ -192,6 +269,17 @@ def _decision(scope: str, content: dict[str, Any]) -> Decision:
         for name, producer_id, epoch, topic, partition, offset in content["transactions"]
     )
     return Decision(scope, int(content["batch"]), bool(content["commits"]), transactions)
+
+
+def _driver(content: dict[str, Any]) -> ProducerEpoch:
+    producer_id, epoch = content["driver"]
+    return ProducerEpoch(int(producer_id), int(epoch))
+
+
+def _claim(name: str, content: dict[str, Any]) -> Claim:
+    return Claim(
+        name, int(content["task"]), int(content["attempt"]), int(content["claimant"]), _driver(content)
+    )
 
 
 def _key(*parts: str) -> bytes:

@@ -1,4 +1,4 @@
-"""The driver's steps around a batch: begin, commit, abort. Their order is what makes a batch count once.
+"""The steps around a batch: the driver's begin, commit and abort, a task's claim. Their order makes a batch count once.
 
 Knows values and a `World` that carries steps out; no sockets, no Spark. After a kill between any two steps, `begin` of
 the next run finishes what is decided and rolls back the rest. How it works: docs/exactly-once-sink.md.
@@ -12,10 +12,8 @@ from typing import NamedTuple, Protocol
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.pipeline.exactly_once.decisions import (
-    NO_EPOCH,
     Decision,
     Driver,
-    Finished,
     Ledger,
     Outcome,
     Prepared,
@@ -24,6 +22,7 @@ from kafka_py.pipeline.exactly_once.decisions import (
     named,
     verdict,
 )
+from kafka_py.pipeline.exactly_once.slots import Claim, Lease, Leases, Right, leased, new_slot_id, right_of
 
 _log = logging.getLogger(__name__)
 
@@ -53,7 +52,8 @@ class TornBatch(KafkaError):
             ErrorCode.INVALID_TXN_STATE,
             f"Batch {decision.batch} of {decision.scope} is torn: it was decided, but {len(lost)} of its "
             f"{len(decision.transactions)} transactions ended before they were committed, and their records are "
-            f"lost: {named(lost)}. {OUTLIVE}. With the option tornBatch=accept the query continues without them.",
+            f"lost: {named(lost)}. {OUTLIVE}. With the option tornBatch=accept the query continues without them, "
+            "a mirror with torn_batch: accept in its file.",
         )
 
 
@@ -66,7 +66,7 @@ class World(Protocol):
     def read_ledger(self, driver: Driver, /) -> tuple[Driver, Ledger]:
         """The decision log, of this prefix; from then on former drivers cannot write to it at all."""
 
-    def fence(self, transactional_ids: Collection[str], /) -> None:
+    def fence(self, transactional_ids: Collection[str], /) -> list[Lease]:
         """Raises the epoch of slots, which aborts what they have open."""
 
     def are_open(self, transactions: Sequence[Prepared], /) -> list[bool]:
@@ -78,16 +78,32 @@ class World(Protocol):
     def decide(self, driver: Driver, decision: Decision, /) -> Driver:
         """Writes the decision, all or nothing; raises KafkaError(PRODUCER_FENCED) when there is a newer driver."""
 
-    def note_finished(self, driver: Driver, finished: Finished, /) -> Driver:
+    def note_finished(self, driver: Driver, decision: Decision, /) -> Driver:
         """Writes that a batch is finished; refused when a newer driver has written."""
+
+    def forget(self, driver: Driver, transactional_ids: Collection[str], /) -> Driver:
+        """Has the log forget slots; refused as note_finished."""
+
+    def note_fencing(self, driver: Driver, /, *, fences: bool) -> Driver:
+        """Writes whether this driver calls `fence` now; it does so from its beginning on. Refused as note_finished."""
+
+    def close_batch(self, driver: Driver, begun: int, /) -> tuple[Driver, Ledger]:
+        """Writes that the batch is closed; returns what was written since it began. Refused as note_finished."""
+
+    def claim(self, claim: Claim, begun: int, /) -> Ledger:
+        """Writes a claim; returns what was written since the batch began, up to it. Called by tasks."""
 
 
 class Start(NamedTuple):
-    """What the tasks of a batch, and then its commit, need of its beginning. Pickled to the executors."""
+    """What the tasks of a batch, and then its commit, need of its beginning. Pickled to the executors.
+
+    leases: the slots that tasks may use again. begun: the offset behind which the log concerns this batch.
+    """
 
     driver: Driver
     latest: dict[str, Decision]
-    slots: frozenset[str]
+    leases: Leases
+    begun: int
 
     def is_decided(self, scope: str, batch: int) -> bool:
         """Whether the batch is written already, so that tasks have nothing to write."""
@@ -101,35 +117,74 @@ def begin(world: World, *, accept_torn: bool = False) -> Start:
     """
     driver, ledger = world.read_ledger(world.init_driver())
     for decision in ledger.unfinished():
-        driver, ledger.decisions[decision.scope] = _finish(world, driver, decision, accept_torn, is_own=False)
-    world.fence(ledger.leftovers(driver))
+        driver, ledger.decisions[decision.scope] = _finish(world, driver, decision, accept_torn)
+    fenced = world.fence(sorted(ledger.slots))
+    leases, forgotten = leased(ledger.slots, fenced, driver.identity, former_fences=ledger.former_fences)
+    driver = world.note_fencing(world.forget(driver, forgotten), fences=False)
     latest = {scope: each._replace(transactions=()) for scope, each in ledger.decisions.items()}
-    return Start(driver, latest, frozenset(ledger.slots))
+    return Start(driver, latest, leases, ledger.last_offset)
+
+
+def claim(world: World, begun: int, wanted: Claim) -> bool:
+    """In a task, before its transaction begins: whether it may use the slot. False where another attempt has it.
+
+    Raises KafkaError(PRODUCER_FENCED) when the batch has ended: nobody would end the transaction.
+    """
+    ledger = world.claim(wanted, begun)
+    right = right_of(wanted, ledger.claims, closed=ledger.closed, begun=ledger.begun)
+    if right is Right.TOO_LATE:
+        raise KafkaError(
+            ErrorCode.PRODUCER_FENCED,
+            f"attempt {wanted.attempt} of task {wanted.task} came too late to use {wanted.transactional_id}: "
+            f"{right.value}",
+        )
+    return right is Right.HELD
+
+
+def take_slot(world: World, start: Start, prefix: str, task: int, attempt: int, claimant: int) -> Lease:
+    """The slot of an attempt: the one that is leased to it, or a new one. Raises as `claim`."""
+    driver = start.driver.identity
+    lease = start.leases.get((task, attempt))
+    if lease is None or not claim(world, start.begun, Claim(lease.transactional_id, task, attempt, claimant, driver)):
+        name = new_slot_id(prefix, driver, claimant)
+        [lease] = world.fence([name])  # before others know the slot, and may use it again
+        claim(world, start.begun, Claim(name, task, attempt, claimant, driver))
+    return lease
 
 
 def commit(
-    world: World, driver: Driver, scope: str, batch: int, prepared: Sequence[Prepared], *,
-    failed: Collection[str] = (), accept_torn: bool = False,
+    world: World, driver: Driver, begun: int, scope: str, batch: int, prepared: Sequence[Prepared], *,
+    accept_torn: bool = False,
 ) -> None:  # fmt: skip
-    """When all tasks have reported: decides, then ends. A batch without transactions needs no decision.
+    """When all tasks have reported: decides, ends, and rolls back the attempts that are not among `prepared`.
 
-    failed: slots of attempts that did not succeed; they are rolled back.
+    begun: of the batch's Start. A batch without transactions needs no decision.
     Raises TransactionsLost when the batch has to be written again, TornBatch, KafkaError(PRODUCER_FENCED) when another
     driver has begun.
     """
-    world.fence(failed)
-    if not prepared:
-        return
+    if prepared:
+        driver = _decide(world, driver, Decision(scope, batch, True, tuple(prepared)), accept_torn)
+    counted = {each.transactional_id for each in prepared}
+    driver, ledger = world.close_batch(driver, begun)
+    others = {each.transactional_id for each in ledger.claims if each.driver == driver.identity} - counted
+    if others:
+        driver = world.note_fencing(driver, fences=True)
+        world.fence(sorted(others))
+        world.note_fencing(driver, fences=False)
+
+
+def _decide(world: World, driver: Driver, decision: Decision, accept_torn: bool) -> Driver:
+    """Decides that the batch counts, if all its transactions are open, and ends them."""
+    prepared = decision.transactions
     are_open = world.are_open(prepared)
     lost = [each for each, is_open in zip(prepared, are_open, strict=True) if not is_open]
     if lost:
         world.end([each for each in prepared if each not in lost], commit=False)
-        raise TransactionsLost(scope, batch, lost)
-    decision = Decision(scope, batch, True, tuple(prepared))
-    driver = world.decide(driver, decision)
-    _, decision = _finish(world, driver, decision, accept_torn, is_own=True)
+        raise TransactionsLost(decision.scope, decision.batch, lost)
+    driver, decision = _finish(world, world.decide(driver, decision), decision, accept_torn)
     if not decision.commits:
-        raise TransactionsLost(scope, batch, prepared)
+        raise TransactionsLost(decision.scope, decision.batch, prepared)
+    return driver
 
 
 def abort(world: World, *, accept_torn: bool = False) -> None:
@@ -137,13 +192,8 @@ def abort(world: World, *, accept_torn: bool = False) -> None:
     begin(world, accept_torn=accept_torn)
 
 
-def _finish(
-    world: World, driver: Driver, decision: Decision, accept_torn: bool, *, is_own: bool
-) -> tuple[Driver, Decision]:
-    """Commits the transactions of a decision; returns the decision that holds then.
-
-    is_own: whether this driver has decided it. One that finishes the decision of another has its own batch before it.
-    """
+def _finish(world: World, driver: Driver, decision: Decision, accept_torn: bool) -> tuple[Driver, Decision]:
+    """Commits the transactions of a decision; returns the decision that holds then."""
     outcomes = world.end(decision.transactions, commit=True)
     lost = [each for each, outcome in zip(decision.transactions, outcomes, strict=True) if outcome is Outcome.LOST]
     match verdict(outcomes):
@@ -157,5 +207,4 @@ def _finish(
         case Verdict.TORN:
             _log.error("Batch %d of %s continues without the records of %d lost transactions, because tornBatch is "
                        "accept: %s", decision.batch, decision.scope, len(lost), named(lost))  # fmt: skip
-    finished = Finished(decision.scope, decision.batch, driver.producer_id, driver.epoch if is_own else NO_EPOCH)
-    return world.note_finished(driver, finished), decision
+    return world.note_finished(driver, decision), decision

@@ -46,16 +46,21 @@ class OnceTask(NamedTuple):
     round: int
 
 
-def copy_once(name: str, tasks: Sequence[Task], session: Any, folder: Folder, round_number: int) -> Runs:
-    """Copies a round, unless that is decided already; returns where its records are. name: of the pipeline."""
+def copy_once(
+    name: str, tasks: Sequence[Task], session: Any, folder: Folder, round_number: int, *, accepts_torn: bool = False
+) -> Runs:
+    """Copies a round, unless that is decided already; returns where its records are. name: of the pipeline.
+
+    Raises TornBatch where some transactions of a decided round are lost, unless that is accepted.
+    """
     if not tasks:
         return {}
     settings = dict(tasks[0].target_settings)
     timeout_ms = int(settings.get("transaction.timeout.ms", TRANSACTION_TIMEOUT_MS))
-    once = OnceBatches(SinkName(name, DECISION_TOPIC, timeout_ms), shared_settings(settings), False, None)
+    once = OnceBatches(SinkName(name, DECISION_TOPIC, timeout_ms), shared_settings(settings), accepts_torn, None)
     scope = _scope(folder)
     once.begin()
-    if once.is_written(TaskPlace(scope, round_number, 0, 0)):
+    if once.is_written(TaskPlace(scope, round_number, 0, 0, 0)):
         return _written_down(folder, round_number)
     try:
         given = [OnceTask(task, once, scope, round_number) for task in tasks]
@@ -97,15 +102,15 @@ def copy_in_transaction(given: OnceTask) -> tuple[list[CopiedRun], OnceReport]:
     task, once, scope, round_number = given
     context = TaskContext.get()
     assert context is not None
-    place = TaskPlace(scope, round_number, context.partitionId(), context.attemptNumber())
+    place = TaskPlace(
+        scope, round_number, context.partitionId(), context.attemptNumber(), context.taskAttemptId()
+    )
     reader = RangeReader(
         shared_link(task.source_settings), task.wanted, fetch_bytes=1 << 20, timeout_ms=task.timeout_ms,
         fail_on_data_loss=task.fail_on_data_loss,
     )  # fmt: skip
     copied = Copied(task.copy)
-    with Producer({**PRODUCER, **task.target_settings, **once.open_slot(place)}) as producer:
-        producer.init_transactions()
-        producer.begin_transaction()
+    with once.transaction(place, lambda given: Producer({**PRODUCER, **task.target_settings, **given})) as producer:
         for columns in reader:
             copied.send(producer, columns)
             copied.check()

@@ -12,7 +12,7 @@ from kafka_py.clients.transaction_calls import ProducerEpoch
 from kafka_py.pipeline.exactly_once import protocol
 from kafka_py.pipeline.exactly_once.coordination import ClusterWorld, SinkName
 from kafka_py.pipeline.exactly_once.decision_log import DecisionLog
-from kafka_py.pipeline.exactly_once.decisions import Decision, Driver, Prepared, slot_id
+from kafka_py.pipeline.exactly_once.decisions import Decision, Driver, Prepared
 from kafka_py.testing.broker import AnyBroker, BrokerProcess
 from kafka_py.testing.peers.apache import ApacheBroker
 from kafka_py.testing.processes import ZookeeperServer
@@ -75,6 +75,7 @@ class Sink:
         self.settings = {"bootstrap.servers": bootstrap}
         self.name = SinkName(name, "decisions", timeout_ms)
         self.topic = name
+        self.attempts = 0
 
     def world(self, kind: type[ClusterWorld] = ClusterWorld) -> ClusterWorld:
         return kind(self.name, self.settings)
@@ -83,12 +84,10 @@ class Sink:
         """Writes one record to the task's partition, as a transactional producer does."""
         if start.is_decided(SCOPE, batch):
             return None
-        slot = slot_id(self.name.prefix, task, 0)
-        if slot not in start.slots:
-            world.note_slot(task, 0)
-        link, where = world._link, TopicPartition(self.topic, task)
-        calls = link.run(world._calls())
-        producer: ProducerEpoch = link.run(calls.init_producer_id(slot, self.name.timeout_ms))
+        self.attempts += 1
+        lease = protocol.take_slot(world, start, self.name.prefix, task, 0, self.attempts)
+        slot, link, where = lease.transactional_id, world._link, TopicPartition(self.topic, task)
+        calls, producer = link.run(world._calls()), ProducerEpoch(lease.producer_id, lease.epoch)
         link.run(calls.add_partitions(slot, producer, [where]))
         log = DecisionLog(link, self.topic, patience_s=10)
         log._partition = where
@@ -101,7 +100,8 @@ class Sink:
             start = protocol.begin(world)
             prepared = [self.task(world, start, batch, task) for task in range(TASKS)]
             between()
-            protocol.commit(world, start.driver, SCOPE, batch, [each for each in prepared if each is not None])
+            written = [each for each in prepared if each is not None]
+            protocol.commit(world, start.driver, start.begun, SCOPE, batch, written)
 
     def visible(self) -> list[str]:
         """What a read-committed consumer gets up to the end, in any order."""
@@ -167,14 +167,45 @@ def test_a_paused_driver_cannot_decide_once_another_has_begun(sink: Sink) -> Non
     _check(sink, rows(2))
 
 
+def test_an_attempt_that_does_not_count_is_rolled_back_at_the_end_of_its_batch(sink: Sink) -> None:
+    """Also one that comes late: it opens no transaction."""
+    with sink.world() as world:
+        start = protocol.begin(world)
+        prepared = [each for task in range(TASKS) if (each := sink.task(world, start, 0, task)) is not None]
+        speculative = sink.task(world, start, 0, 0)
+        assert speculative is not None
+        protocol.commit(world, start.driver, start.begun, SCOPE, 0, prepared)
+        assert not any(world.are_open([speculative]))
+        with pytest.raises(KafkaError, match="came too late"):
+            sink.task(world, start, 0, 0)
+    _check(sink, rows(1))
+
+
+def test_a_task_that_was_left_behind_cannot_end_what_the_next_driver_has_decided(sink: Sink) -> None:
+    sink.run_batch(0)
+    with sink.world() as old, sink.world() as world:
+        left = protocol.begin(old)
+        taken = protocol.take_slot(old, left, sink.name.prefix, 0, 0, 1000)
+        start = protocol.begin(world)
+        prepared = [each for task in range(TASKS) if (each := sink.task(world, start, 1, task)) is not None]
+        world.decide(start.driver, Decision(SCOPE, 1, True, tuple(prepared)))
+        late = Prepared(*taken, prepared[0].written, 0)
+        assert old.are_open([late, *prepared]) == [False, *[True] * TASKS]
+        with pytest.raises(KafkaError, match="came too late"):
+            sink.task(old, left, 1, 1)
+        assert all(world.are_open(prepared))
+    sink.run_batch(2)
+    _check(sink, rows(3))
+
+
 def test_transactions_that_time_out_before_the_decision_are_named(sink: Sink) -> None:
     sink.name = SinkName(sink.name.prefix, "decisions", 1_000)
     with sink.world() as world:
         start = protocol.begin(world)
         prepared = [each for task in range(TASKS) if (each := sink.task(world, start, 0, task)) is not None]
         _until_closed(world, prepared)
-        with pytest.raises(protocol.TransactionsLost, match=rf"{sink.name.prefix}-0-0.*transaction\.timeout\.ms"):
-            protocol.commit(world, start.driver, SCOPE, 0, prepared)
+        with pytest.raises(protocol.TransactionsLost, match=rf"{sink.name.prefix}-\d+-0-1 .*transaction\.timeout\.ms"):
+            protocol.commit(world, start.driver, start.begun, SCOPE, 0, prepared)
     sink.run_batch(0)
     _check(sink, rows(1))
 

@@ -112,7 +112,7 @@ def calls(monkeypatch):
 
     def begin(self):
         made.append("begin")
-        self.start = Start(Driver(1, 1), decided, frozenset())
+        self.start = Start(Driver(1, 1), decided, {}, 0)
 
     monkeypatch.setattr(OnceBatches, "begin", begin)
     monkeypatch.setattr(OnceBatches, "commit", lambda self, reports: made.append(("commit", reports)))

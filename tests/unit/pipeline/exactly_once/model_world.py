@@ -9,16 +9,18 @@ from kafka_py.pipeline.exactly_once import protocol
 from kafka_py.pipeline.exactly_once.decisions import (
     Decision,
     Driver,
-    Finished,
     Ledger,
     Outcome,
     Prepared,
     begun_record,
-    decision_record,
-    finished_record,
-    slot_id,
+    closed_record,
+    decision_records,
+    fencing_record,
+    finished_records,
+    forgotten_slot,
     slot_record,
 )
+from kafka_py.pipeline.exactly_once.slots import Lease
 
 PREFIX = "p"
 SCOPE = "query"
@@ -42,10 +44,11 @@ class Cluster:
     """What outlives every process. `step` is called before and after each change."""
 
     step: Callable[[], None] = lambda: None
-    log: list[tuple[bytes, bytes, int]] = field(default_factory=list)
+    log: list[tuple[bytes, bytes | None, int]] = field(default_factory=list)
     driver_epoch: int = -1
     written_by: int = -1
     slots: dict[str, list[Transaction]] = field(default_factory=dict)
+    attempts: int = 0
 
     def init_slot(self, name: str) -> int:
         history = self.slots.setdefault(name, [])
@@ -91,18 +94,29 @@ class ModelWorld(protocol.World):
 
     def read_ledger(self, driver: Driver) -> tuple[Driver, Ledger]:
         self.cluster.step()
-        self._check(driver, self.cluster.written_by)
-        self._append(driver, begun_record(PREFIX, driver))
-        self.cluster.step()
-        ledger = Ledger(PREFIX)
-        for key, value, _ in self.cluster.log:
+        driver = self._note(driver, begun_record(PREFIX, driver))
+        return driver, self._ledger(0)
+
+    def _note(self, driver: Driver, *records: tuple[bytes, bytes | None]) -> Driver:
+        for record in records:
+            self._check(driver, self.cluster.written_by)  # not the coordinator's epoch, only that of the partition
+            self._append(driver, record)
+            self.cluster.step()
+            driver = driver._replace(sequence=driver.sequence + 1)
+        return driver
+
+    def _ledger(self, first: int) -> Ledger:
+        ledger = Ledger(PREFIX, last_offset=len(self.cluster.log) - 1)
+        for key, value, _ in self.cluster.log[first:]:
             ledger.apply(key, value)
-        return driver._replace(sequence=driver.sequence + 1), ledger
+        return ledger
 
     def fence(self, transactional_ids):
+        leases = []
         for name in transactional_ids:
             self.cluster.step()
-            self.cluster.init_slot(name)
+            leases.append(Lease(name, 7, self.cluster.init_slot(name)))
+        return leases
 
     def are_open(self, transactions):
         self.cluster.step()
@@ -125,41 +139,65 @@ class ModelWorld(protocol.World):
     def decide(self, driver: Driver, decision: Decision) -> Driver:
         self.cluster.step()
         self._check(driver, self.cluster.driver_epoch)
-        self._append(driver, decision_record(PREFIX, decision))
+        for record in decision_records(PREFIX, decision):  # all or none: in a transaction
+            self._append(driver, record)
+            driver = driver._replace(sequence=driver.sequence + 1)
         self.cluster.step()
-        return driver._replace(sequence=driver.sequence + 1)
+        return driver
 
-    def note_finished(self, driver: Driver, finished: Finished) -> Driver:
+    def note_finished(self, driver, decision):
         self.cluster.step()
-        self._check(driver, self.cluster.written_by)  # not the coordinator's epoch, only that of the partition
-        self._append(driver, finished_record(PREFIX, finished))
+        return self._note(driver, *finished_records(PREFIX, decision))
+
+    def forget(self, driver, transactional_ids):
         self.cluster.step()
-        return driver._replace(sequence=driver.sequence + 1)
+        return self._note(driver, *(forgotten_slot(PREFIX, each) for each in transactional_ids))
+
+    def note_fencing(self, driver, *, fences):
+        self.cluster.step()
+        return self._note(driver, fencing_record(PREFIX, fences=fences))
+
+    def close_batch(self, driver, begun):
+        self.cluster.step()
+        driver = self._note(driver, closed_record(PREFIX, driver))
+        return driver, self._ledger(begun + 1)
+
+    def claim(self, claim, begun):
+        self.cluster.step()
+        self.cluster.log.append((*slot_record(PREFIX, claim), -1))
+        ledger = self._ledger(begun + 1)
+        self.cluster.step()
+        return ledger
 
     def _check(self, driver: Driver, newest: int) -> None:
         if driver.epoch < newest:
             raise KafkaError(ErrorCode.PRODUCER_FENCED, "the driver")
 
-    def _append(self, driver: Driver, record: tuple[bytes, bytes]) -> None:
+    def _append(self, driver: Driver, record: tuple[bytes, bytes | None]) -> None:
         self.cluster.written_by = driver.epoch
         self.cluster.log.append((*record, driver.epoch))
+
+
+def open_task(cluster: Cluster, start: protocol.Start, task: int, attempt: int = 0) -> Lease:
+    """The slot of a task's attempt."""
+    cluster.attempts += 1
+    return protocol.take_slot(ModelWorld(cluster), start, PREFIX, task, attempt, cluster.attempts)
 
 
 def run_task(cluster: Cluster, start: protocol.Start, batch: int, task: int, attempt: int = 0) -> Prepared | None:
     """One task of two rows."""
     if start.is_decided(SCOPE, batch):
         return None
-    name = slot_id(PREFIX, task, attempt)
-    if name not in start.slots:
-        cluster.step()
-        cluster.log.append((*slot_record(PREFIX, task, attempt), -1))
-    cluster.step()
-    epoch = cluster.init_slot(name)
+    return fill(cluster, open_task(cluster, start, task, attempt), batch, task)
+
+
+def fill(cluster: Cluster, lease: Lease, batch: int, task: int) -> Prepared:
+    """Writes what the task has to, in its slot."""
     for number in range(2):
         cluster.step()
-        cluster.write(name, epoch, row_of(batch, task, number))
+        cluster.write(lease.transactional_id, lease.epoch, row_of(batch, task, number))
     cluster.step()
-    return Prepared(name, 7, epoch, TopicPartition("t", task), 0)
+    return Prepared(*lease, TopicPartition("t", task), 0)
 
 
 def row_of(batch: int, task: int, number: int) -> str:
@@ -170,13 +208,17 @@ def expected(batches: int, tasks: int) -> list[str]:
     return sorted(row_of(batch, task, n) for batch in range(batches) for task in range(tasks) for n in range(2))
 
 
+def commit(world: ModelWorld, start: protocol.Start, batch: int, prepared: list[Prepared]) -> None:
+    protocol.commit(world, start.driver, start.begun, SCOPE, batch, prepared)
+
+
 def run_batch(cluster: Cluster, batch: int, tasks: int, attempt: int = 0, *, accept_torn: bool = False) -> None:
     """A whole batch as a driver runs it; rolled back when it fails."""
     world = ModelWorld(cluster)
     start = protocol.begin(world, accept_torn=accept_torn)
     try:
         prepared = [run_task(cluster, start, batch, task, attempt) for task in range(tasks)]
-        protocol.commit(world, start.driver, SCOPE, batch, [each for each in prepared if each is not None])
+        commit(world, start, batch, [each for each in prepared if each is not None])
     except KafkaError:
         protocol.abort(world)
         raise

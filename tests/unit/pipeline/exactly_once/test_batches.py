@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from kafka_py.base.errors import ConfigError
+from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.pipeline.exactly_once import protocol
 from kafka_py.pipeline.exactly_once.batches import (
@@ -26,8 +26,8 @@ PREPARED = Prepared("p-0-0", 1, 2, TopicPartition("t", 0), 3)
 class Context:
     """Of Spark, for one task."""
 
-    def __init__(self, task=0, attempt=0, **properties):
-        self.task, self.attempt = task, attempt
+    def __init__(self, task=0, attempt=0, claimant=5, **properties):
+        self.task, self.attempt, self.claimant = task, attempt, claimant
         self.properties = {name.replace("_", "."): value for name, value in properties.items()}
 
     def getLocalProperty(self, name):
@@ -39,6 +39,9 @@ class Context:
     def attemptNumber(self):
         return self.attempt
 
+    def taskAttemptId(self):
+        return self.claimant
+
 
 def micro_batch(number, **place):
     context = Context(**place)
@@ -46,9 +49,9 @@ def micro_batch(number, **place):
     return context
 
 
-def batches(latest=None, slots=(), **given):
+def batches(latest=None, leases=None, **given):
     found = batches_of(Options({**GIVEN, **given}, Where.WRITE))
-    found.start = protocol.Start(Driver(9, 4, 1), latest or {}, frozenset(slots))
+    found.start = protocol.Start(Driver(9, 4, 1), latest or {}, leases or {}, 17)
     return found
 
 
@@ -73,7 +76,7 @@ def test_a_prefix_is_made_from_the_checkpoint_or_must_be_given():
 
 
 def test_a_task_of_a_micro_batch_knows_its_query_and_number():
-    assert batches().place(micro_batch(12, task=3, attempt=1)) == ("query", 12, 3, 1)
+    assert batches().place(micro_batch(12, task=3, attempt=1)) == ("query", 12, 3, 1, 5)
 
 
 def test_batch_writes_go_by_their_name_or_by_the_next_number():
@@ -104,14 +107,8 @@ def test_a_write_of_foreach_batch_without_a_name_is_refused_for_a_second_one_wou
 def test_reports_carry_the_drivers_epoch_through_pickling():
     found = pickle.loads(pickle.dumps(batches({"query": Decision("query", 12, True)})))
     report = found.report(found.place(micro_batch(13, task=2)), PREPARED)
-    assert report == ("query", 13, Driver(9, 4, 1), 2, 0, PREPARED, False)
+    assert report == ("query", 13, Driver(9, 4, 1), 17, PREPARED, False)
     assert found.report(found.place(micro_batch(12))).was_written
-
-
-def test_a_slot_that_is_known_is_not_noted_again():
-    found = batches(slots=["p-3-1"])
-    settings = {"transactional.id": "p-3-1", "transaction.timeout.ms": 900_000}
-    assert found.open_slot(found.place(micro_batch(0, task=3, attempt=1))) == settings
 
 
 def test_a_batch_that_has_not_begun_is_refused():
@@ -158,6 +155,44 @@ def test_reports_are_committed_and_failed_attempts_rolled_back(on_model):
     on_model.commit(reports[1:])
     assert len(on_model.cluster.visible()) == 2
     assert not on_model.cluster.has_open()
+
+
+class Steps:
+    """A producer that notes what it is asked for."""
+
+    def __init__(self, settings):
+        self.settings, self.done = settings, []
+
+    def __getattr__(self, name):
+        return lambda *arguments: self.done.append((name, *arguments))
+
+
+def test_a_slot_is_claimed_and_its_epoch_resumed_and_without_a_lease_it_is_a_new_one(on_model):
+    place = on_model.place(micro_batch(0, task=1, claimant=8))
+    for epoch in (0, 1):
+        on_model.begin()
+        producer = on_model.transaction(place, Steps)
+        assert producer.settings == {"transactional.id": "p-1-0-8", "transaction.timeout.ms": 900_000}
+        assert producer.done == [("resume_transactions", 7, epoch), ("begin_transaction",)]
+
+
+def test_a_task_of_a_batch_that_has_ended_makes_no_producer(on_model):
+    on_model.begin()
+    protocol.begin(ModelWorld(on_model.cluster))
+    with pytest.raises(KafkaError, match="came too late"):
+        on_model.transaction(on_model.place(micro_batch(0)), None)
+
+
+def test_a_producer_that_cannot_begin_is_closed(on_model):
+    class Broken(Steps):
+        def begin_transaction(self):
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "no")
+
+    made = []
+    on_model.begin()
+    with pytest.raises(KafkaError, match="no"):
+        on_model.transaction(on_model.place(micro_batch(0)), lambda given: made.append(Broken(given)) or made[0])
+    assert made[0].done == [("resume_transactions", 7, 0), ("close", 0)]
 
 
 def test_a_replay_and_a_batch_without_tasks_change_nothing(on_model):

@@ -4,6 +4,8 @@ import pytest
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.clients.transaction_calls import ProducerEpoch
+from kafka_py.pipeline.exactly_once import decisions
 from kafka_py.pipeline.exactly_once.decisions import (
     Decision,
     Driver,
@@ -12,17 +14,22 @@ from kafka_py.pipeline.exactly_once.decisions import (
     Outcome,
     Prepared,
     Verdict,
-    decision_record,
+    begun_record,
+    closed_record,
+    decision_records,
     driver_id,
-    finished_record,
+    fencing_record,
+    finished_records,
+    forgotten_slot,
     named,
-    slot_id,
     slot_record,
     verdict,
 )
+from kafka_py.pipeline.exactly_once.slots import Claim
 
 PREPARED = Prepared("p-3-1", 1000, 7, TopicPartition("out", 2), 41)
 DECISION = Decision("query", 12, True, (PREPARED,))
+CLAIM = Claim("p-3-1", 3, 1, 88, ProducerEpoch(5, 3))
 
 
 def ledger_of(*records, prefix="p"):
@@ -33,23 +40,75 @@ def ledger_of(*records, prefix="p"):
 
 
 def test_records_are_the_documented_json_and_are_read_back():
-    assert decision_record("p", DECISION) == (
+    [decision] = decision_records("p", DECISION)
+    assert decision == (
         b'["p","decision","query"]', b'{"batch":12,"commits":true,"transactions":[["p-3-1",1000,7,"out",2,41]]}'
     )  # fmt: skip
-    finished = Finished("query", 12, 5, 3)
-    assert finished_record("p", finished) == (b'["p","finished","query"]', b'{"batch":12,"driver":[5,3]}')
-    assert slot_record("p", 3, 1) == (b'["p","slot","p-3-1"]', b'{"attempt":1}')
-    ledger = ledger_of(decision_record("p", DECISION), finished_record("p", finished), slot_record("p", 3, 1))
-    assert (ledger.decisions, ledger.finished, ledger.slots) == ({"query": DECISION}, {"query": finished}, {"p-3-1": 1})
+    [finished] = finished_records("p", DECISION)
+    assert finished == (b'["p","finished","query"]', b'{"batch":12}')
+    slot = slot_record("p", CLAIM)
+    assert slot == (b'["p","slot","p-3-1"]', b'{"task":3,"attempt":1,"claimant":88,"driver":[5,3]}')
+    begun, closed = begun_record("p", Driver(5, 3)), closed_record("p", Driver(5, 3))
+    assert (begun, closed) == (
+        (b'["p","begun","driver"]', b'{"driver":[5,3]}'), (b'["p","closed","driver"]', b'{"driver":[5,3]}')
+    )  # fmt: skip
+    ledger = ledger_of(decision, finished, slot, begun, closed)
+    assert (ledger.decisions, ledger.finished) == ({"query": DECISION}, {"query": Finished("query", 12)})
+    assert (ledger.slots, ledger.claims) == ({"p-3-1": CLAIM}, [CLAIM])
+    assert ledger.begun == ledger.closed == (5, 3)
+
+
+def test_a_driver_raises_epochs_from_its_beginning_until_it_says_that_it_does_not():
+    begun = begun_record("p", Driver(5, 3))
+    yes, no = (fencing_record("p", fences=fences) for fences in (True, False))
+    assert no == (b'["p","fencing","driver"]', b'{"fences":false}')
+    for before, expected in ([], False), ([begun], True), ([begun, no], False), ([begun, no, yes], True):
+        assert ledger_of(*before, begun).former_fences is expected
 
 
 def test_a_tombstone_forgets_and_other_keys_are_left_alone():
     ledger = ledger_of(
-        decision_record("p", DECISION), slot_record("p", 0, 0), (b'["p","decision","query"]', None),
-        (b'["p","slot","p-0-0"]', None), (b'["p","slot","absent"]', None), (b'["p","later kind","x"]', b"{}"),
+        *decision_records("p", DECISION), slot_record("p", CLAIM), (b'["p","decision","query"]', None),
+        forgotten_slot("p", "p-3-1"), (b'["p","slot","absent"]', None), (b'["p","later kind","x"]', b"{}"),
         (b"not json", b"x"), (None, b"x"), (b'["p"]', b"x"), (b'["q","decision","query"]', b"not json"),
     )  # fmt: skip
     assert (ledger.decisions, ledger.slots) == ({}, {})
+
+
+@pytest.fixture
+def many(monkeypatch):
+    """A decision of three records."""
+    monkeypatch.setattr(decisions, "PART_BYTES", 1000)
+    return Decision("query", 12, True, tuple(PREPARED._replace(offset=number) for number in range(80)))
+
+
+def test_a_decision_that_one_record_cannot_hold_is_several_and_is_read_back_whole(many):
+    records = decision_records("p", many)
+    parts = [b'["p","part","0/query"]', b'["p","part","1/query"]']
+    assert [key for key, _ in records] == [*parts, b'["p","decision","query"]']
+    assert all(len(value) < 1100 for _, value in records)
+    assert ledger_of(*records).unfinished() == [many]
+    assert [key for key, _ in finished_records("p", many)] == [b'["p","finished","query"]', *parts]
+    assert ledger_of(*records, *finished_records("p", many)).unfinished() == []
+
+
+def test_what_one_record_holds_is_well_below_what_brokers_take():
+    row = Prepared("x" * 249, 2**63 - 1, 32_767, TopicPartition("y" * 249, 2**31 - 1), 2**63 - 1)
+    records = decision_records("p", Decision("query", 12, True, (row,) * 2000))
+    assert len(records) > 3
+    assert max(len(value) for _, value in records) < 300_000
+
+
+@pytest.mark.parametrize("is_missing", [True, False])
+def test_a_part_that_is_missing_or_of_another_batch_is_not_passed_over(many, is_missing):
+    key, value = decision_records("p", many._replace(batch=13))[0]
+    with pytest.raises(KafkaError, match="lacks part 0 of the decision about batch 12 of query"):
+        ledger_of(*decision_records("p", many), (key, None if is_missing else value)).unfinished()
+
+
+def test_parts_of_an_earlier_decision_are_not_those_of_a_smaller_one(many):
+    ledger = ledger_of(*decision_records("p", many), *decision_records("p", DECISION._replace(batch=13)))
+    assert ledger.unfinished() == [DECISION._replace(batch=13)]
 
 
 @pytest.mark.parametrize("value", [b"{}", b"x", b'{"batch":1,"commits":true,"transactions":[[1]]}', b"7"])
@@ -59,25 +118,13 @@ def test_a_malformed_record_of_ours_is_refused_with_its_key(value):
 
 
 def test_decisions_are_unfinished_until_they_are_noted_as_finished():
-    ledger = ledger_of(decision_record("p", DECISION), finished_record("p", Finished("query", 11, 5, 2)))
+    before = DECISION._replace(batch=11)
+    ledger = ledger_of(*decision_records("p", DECISION), *finished_records("p", before))
     assert ledger.unfinished() == [DECISION]
-    ledger.apply(*finished_record("p", Finished("query", 12, 5, 3)))
+    ledger.apply(*finished_records("p", DECISION)[0])
     assert ledger.unfinished() == []
-    ledger.apply(*decision_record("p", Decision("query", 13, False)))
+    ledger.apply(*decision_records("p", Decision("query", 13, False))[0])
     assert ledger.unfinished() == []
-
-
-@pytest.mark.parametrize(
-    ("driver", "left"),
-    [
-        (Driver(5, 4), ["p-0-1"]),  # the one before, epoch 3, has finished its batch
-        (Driver(5, 5), ["p-0-0", "p-0-1"]),
-        (Driver(6, 4), ["p-0-0", "p-0-1"]),
-    ],
-)
-def test_all_slots_may_have_leftovers_unless_the_last_driver_finished_its_batch(driver, left):
-    ledger = ledger_of(finished_record("p", Finished("q", 1, 5, 3)), slot_record("p", 0, 0), slot_record("p", 0, 1))
-    assert ledger.leftovers(driver) == left
 
 
 @pytest.mark.parametrize(
@@ -94,6 +141,6 @@ def test_a_batch_is_torn_when_only_some_of_it_is_committed(outcomes, expected):
 
 
 def test_names_begin_with_the_prefix_and_long_lists_are_cut():
-    assert (driver_id("p"), slot_id("p", 3, 1)) == ("p-driver", "p-3-1")
+    assert driver_id("p") == "p-driver"
     assert named([PREPARED]) == "p-3-1 (with records in out-2)"
     assert named([PREPARED] * 7).endswith(" and 2 more")
