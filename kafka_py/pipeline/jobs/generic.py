@@ -161,6 +161,7 @@ def _letters(pipeline: Pipeline) -> Sink:
     given = pipeline.sink.options
     if given.get("exactlyOnce") == "true" and "transactionalIdPrefix" in given:
         options |= {"exactlyOnce": "true", "transactionalIdPrefix": f"{given['transactionalIdPrefix']}-dead-letters"}
+        options |= {name: given[name] for name in ("tornBatch", "decisionTopic") if name in given}
     return Sink("topic", options, "", [], "append", None)
 
 

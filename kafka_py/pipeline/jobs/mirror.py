@@ -65,6 +65,7 @@ class Mirror:
     most: int
     every_s: float | None
     exactly_once: bool = False
+    accepts_torn: bool = False
 
 
 @dataclass
@@ -126,6 +127,7 @@ def read_mirror(spec: Section, name: str) -> Mirror:
         name, options, target.settings("kafka"), target.text("prefix", ""), spec.text("state"), spec.texts("groups"),
         int(target.number("replication_factor", 1)), int(spec.number("max_records_per_round", 1_000_000)),
         spec.number("every_s") if spec.has("every_s") else None, exactly_once,
+        spec.choice("torn_batch", "fail", "accept", default="fail") == "accept",
     )  # fmt: skip
     source.finish()
     target.finish()
@@ -238,7 +240,9 @@ def _carry_out(job: Mirror, options: Options, session: Any, plan: MirrorRound, f
     if plan.in_transactions:
         from kafka_py.pipeline.jobs.mirror_once import copy_once
 
-        plan.runs = copy_once(job.name, tasks, session, folder, plan.number)
+        plan.runs = copy_once(
+            job.name, tasks, session, folder, plan.number, accepts_torn=job.accepts_torn
+        )
     elif tasks:
         found = session.sparkContext.parallelize(tasks, len(tasks)).map(copy_range).collect()
         plan.runs = {str(task.wanted.topic_partition): runs for task, runs in zip(tasks, found, strict=True)}

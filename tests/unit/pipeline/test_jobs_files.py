@@ -97,7 +97,7 @@ def test_a_sink_to_a_topic_is_exactly_once_under_the_pipelines_name() -> None:
     assert pipeline.sink.options == wanted
     assert _letters(pipeline).options == {
         "topic": "bad", "kafka.bootstrap.servers": "h:1", "exactlyOnce": "true",
-        "transactionalIdPrefix": "copy-dead-letters",
+        "transactionalIdPrefix": "copy-dead-letters", "tornBatch": "accept",
     }  # fmt: skip
     own = pipeline_of({"topic": "out", "exactly_once": True, "options": {"transactionalIdPrefix": "mine"}})
     assert own.sink.options["transactionalIdPrefix"] == "mine"

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("pyspark")
 pytest.importorskip("pyarrow")
 
-from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.producer.batches import RecordMetadata
 from kafka_py.pipeline.exactly_once.batches import OnceBatches
@@ -149,6 +149,18 @@ def test_a_round_that_fails_is_rolled_back_and_the_last_try_counts(calls, monkey
     assert calls == ["begin", "abort"] * 2
     decided[folder.read("scope")] = Decision(folder.read("scope"), 4, True)
     assert copy_once("m", [TASK], None, folder, 4) == {"t-0": [CopiedRun(0, 20, 9)]}
+
+
+@pytest.mark.parametrize("accepts", [True, False])
+def test_a_torn_round_is_accepted_with_a_key_of_the_file(calls, monkeypatch, accepts):
+    spec = {"source": {"kafka": {}, "topic": "t"}, "target": {"kafka": {}}, "state": "s", "exactly_once": True}
+    job = read_mirror(Section({**spec, **({"torn_batch": "accept"} if accepts else {})}), "m")
+    seen = []
+    monkeypatch.setattr(OnceBatches, "commit", lambda self, reports: seen.append(self.accepts_torn))
+    copy_once("m", [TASK], LocalSpark([]), MemoryFolder(), 0, accepts_torn=job.accepts_torn)
+    assert seen == [accepts]
+    with pytest.raises(ConfigError, match="torn_batch must be one of fail, accept, not 'no'"):
+        read_mirror(Section({**spec, "torn_batch": "no"}), "m")
 
 
 def test_another_folder_is_another_mirror():
