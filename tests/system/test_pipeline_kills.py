@@ -2,7 +2,7 @@
 
 A stream into Parquet repeats nothing, the sink loses nothing, and the transactional sink and the pipelines
 topic-to-parquet and mirror do neither.
-KAFKA_PY_KILLS sets how many times each is killed; the seed is printed.
+KAFKA_PY_KILLS sets how many times each is killed; the seed is printed, and how many runs had begun to work.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -28,15 +28,18 @@ import psutil
 import pyarrow.parquet as pa_parquet
 
 from kafka_py.clients import Consumer, Producer, TopicPartition
+from kafka_py.pipeline.options import DECISION_TOPIC
 from kafka_py.testing import guard
 from kafka_py.testing.broker import BrokerProcess
-from kafka_py.testing.processes import ROOT
+from kafka_py.testing.processes import ROOT, wait_until
 from kafka_py.testing.topics import create_topic
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000)]
 
+BEFORE_WORK = 0.15
+"""The part of the kills that come at any moment from the start of the program."""
 KILLS = int(os.environ.get("KAFKA_PY_KILLS", "1"))
-PER_RUN = 3000
+PER_RUN = 1500
 PARTITIONS = 2
 
 STREAM = """
@@ -44,8 +47,8 @@ import sys
 from kafka_py.pipeline.session import spark_session
 bootstrap, topic, sink, target, folder = sys.argv[1:]
 spark = spark_session("killed", master="local[2,4]", settings={"spark.local.dir": folder + "/local",
-    "spark.driver.host": "127.0.0.1", "spark.sql.shuffle.partitions": "2"})
-print("READY", flush=True)
+    "spark.driver.host": "127.0.0.1", "spark.sql.shuffle.partitions": "2", "spark.ui.enabled": "false",
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"})
 stream = (spark.readStream.format("kafka_py").option("kafka.bootstrap.servers", bootstrap).option("subscribe", topic)
     .option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", "500").load().select("key", "value"))
 writer = stream.writeStream.format(sink).option("checkpointLocation", folder + "/checkpoint")
@@ -62,7 +65,6 @@ spark.stop()
 
 JOB = """
 import sys
-print("READY", flush=True)
 from kafka_py.pipeline.jobs.run import main
 code = main(sys.argv[1:])
 if code == 0:
@@ -71,10 +73,16 @@ if code == 0:
 
 
 class Killed:
-    """A program that is started and, sooner or later, killed with all that it has started."""
+    """A program that is started and, sooner or later, killed with all that it has started.
 
-    def __init__(self, program: str, *arguments: str) -> None:
+    progress: a value that changes when a run begins to work, and with what it does.
+    """
+
+    def __init__(self, progress: Callable[[], object], program: str, *arguments: str) -> None:
         self._command = [sys.executable, "-c", program, *arguments]
+        self._progress = progress
+        self.worked = 0
+        """Runs that were killed after they had begun to work."""
 
     def run(self, draw: random.Random | None) -> bool:
         """Whether it came to its end; without `draw` nobody kills it."""
@@ -86,16 +94,20 @@ class Killed:
         guard.watch(process.pid)
         try:
             if draw is None:
-                out, said = process.communicate(timeout=600)
+                out, said = process.communicate(timeout=1500)
                 assert "DONE" in out, said[-4000:]
                 return True
-            assert process.stdout is not None
-            process.stdout.readline()
-            deadline = time.monotonic() + draw.uniform(1.0, 25.0)
+            if draw.random() < BEFORE_WORK:
+                deadline = time.monotonic() + draw.uniform(1.0, 25.0)
+            else:  # starting takes as long as the machine is busy: what counts are kills of a run that works
+                before = self._progress()
+                wait_until(lambda: process.poll() is not None or self._progress() != before, 300)
+                self.worked += 1
+                deadline = time.monotonic() + draw.uniform(0.0, 12.0)
             while time.monotonic() < deadline and process.poll() is None:
                 if draw.random() < 0.05:
                     self._kill_a_worker(process.pid, draw)
-                time.sleep(0.1)
+                time.sleep(0.05)
             return process.poll() == 0
         finally:
             with contextlib.suppress(ProcessLookupError):
@@ -147,7 +159,21 @@ def survive(program: Killed, bootstrap: str, topic: str) -> int:
         total += PER_RUN
         program.run(draw)
     program.run(None)
+    print(f"{program.worked} of {KILLS} runs were killed while they worked")
     return total
+
+
+def files_in(folder: Path) -> Callable[[], object]:
+    """The names of all files, but for Spark's own temporary ones."""
+    return lambda: {path for path in folder.rglob("*") if "local" not in path.parts}
+
+
+@contextlib.contextmanager
+def decisions_of(bootstrap: str) -> Iterator[Callable[[], object]]:
+    """Gives the end of the decision log: every batch begins with a record there."""
+    partition = TopicPartition(DECISION_TOPIC, 0)
+    with Consumer({"bootstrap.servers": bootstrap}) as consumer:
+        yield lambda: partition.topic in consumer.list_topics() and consumer.end_offsets([partition])[partition]
 
 
 def parquet_values(folder: Path) -> list[int]:
@@ -178,14 +204,17 @@ def topic(module_broker: BrokerProcess, request: pytest.FixtureRequest) -> str:
 
 @pytest.mark.core
 def test_a_stream_into_parquet_repeats_nothing(module_broker: BrokerProcess, topic: str, tmp_path: Path) -> None:
-    program = Killed(STREAM, module_broker.bootstrap, topic, "parquet", str(tmp_path / "out"), str(tmp_path))
+    out = str(tmp_path / "out")
+    program = Killed(files_in(tmp_path), STREAM, module_broker.bootstrap, topic, "parquet", out, str(tmp_path))
     total = survive(program, module_broker.bootstrap, topic)
     assert parquet_values(tmp_path / "out") == list(range(total))
 
 
 def test_the_sink_loses_nothing(module_broker: BrokerProcess, topic: str, tmp_path: Path) -> None:
     create_topic([module_broker.bootstrap], f"{topic}-out", PARTITIONS)
-    program = Killed(STREAM, module_broker.bootstrap, topic, "kafka_py", f"{topic}-out", str(tmp_path))
+    program = Killed(
+        files_in(tmp_path), STREAM, module_broker.bootstrap, topic, "kafka_py", f"{topic}-out", str(tmp_path)
+    )
     total = survive(program, module_broker.bootstrap, topic)
     assert {value for _, value in values_of(module_broker.bootstrap, f"{topic}-out")} == set(range(total))
 
@@ -194,8 +223,9 @@ def test_the_transactional_sink_loses_and_repeats_nothing(module_broker: BrokerP
     server = module_broker.bootstrap
     for name in ("once-in", "once-out"):
         module_broker.create_topic(name, PARTITIONS)
-    program = Killed(STREAM, server, "once-in", "exactly once", "once-out", str(tmp_path))
-    total = survive(program, server, "once-in")
+    with decisions_of(server) as progress:
+        program = Killed(progress, STREAM, server, "once-in", "exactly once", "once-out", str(tmp_path))
+        total = survive(program, server, "once-in")
     assert sorted(value for _, value in values_of(server, "once-out", "read_committed")) == list(range(total))
 
 
@@ -204,8 +234,9 @@ def test_the_mirror_in_transactions_loses_and_repeats_nothing(module_broker: Bro
     module_broker.create_topic("mirrored", PARTITIONS)
     variables = {"SOURCE": server, "TARGET": server, "TOPIC": "mirrored", "PREFIX": "copy.",
                  "STATE": str(tmp_path / "s"), "EXACTLY_ONCE": "true"}  # fmt: skip
-    job = _job("pipeline-mirror.yaml", tmp_path, {"1000000": "1000"}, variables)
-    total = survive(job, server, "mirrored")
+    with decisions_of(server) as progress:
+        job = _job("pipeline-mirror.yaml", tmp_path, {"1000000": "1000"}, variables, progress)
+        total = survive(job, server, "mirrored")
     expected = [(n % PARTITIONS, n) for n in range(total)]
     found = sorted(values_of(server, "copy.mirrored", "read_committed"), key=lambda pair: pair[1])
     assert found == expected
@@ -228,8 +259,12 @@ def test_the_mirror_loses_and_repeats_nothing(module_broker: BrokerProcess, topi
     assert sorted(values_of(server, f"copy.{topic}"), key=lambda pair: pair[1]) == expected
 
 
-def _job(file: str, folder: Path, edits: dict[str, str], variables: dict[str, str]) -> Killed:
-    """A shipped pipeline with smaller batches."""
+def _job(
+    file: str, folder: Path, edits: dict[str, str], variables: dict[str, str],
+    progress: Callable[[], object] | None = None,
+) -> Killed:  # fmt: skip
+    """A shipped pipeline with smaller batches. progress: by the files in its folder unless it is given."""
+    progress = progress or files_in(folder)
     text = (ROOT / "config" / file).read_text()
     for old, new in edits.items():
         assert old in text
@@ -237,4 +272,4 @@ def _job(file: str, folder: Path, edits: dict[str, str], variables: dict[str, st
     path = folder / file
     path.write_text(text)
     settings = [word for name, value in variables.items() for word in ("--set", f"{name}={value}")]
-    return Killed(JOB, str(path), "--master", "local[2,4]", *settings)
+    return Killed(progress, JOB, str(path), "--master", "local[2,4]", *settings)
