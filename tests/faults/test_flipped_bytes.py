@@ -1,6 +1,6 @@
-"""One byte flipped anywhere in a stored directory, then opened as a broker opens it.
+"""Damage anywhere in a stored directory, then opened as a broker opens it; logs alone are in test_damaged_logs.py.
 
-Every whole batch before the flip is there, or the directory is offline with a clear line, or the flip is where the
+Every whole batch before the damage is there, or the directory is offline with a clear line, or the damage is where the
 format has no means to see it; a record that comes out is one that went in.
 """
 
@@ -22,6 +22,8 @@ from kafka_py.records.control import ControlType, end_txn_marker
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.fakes.files import FakeFiles, Loss
 from kafka_py.testing.fakes.stored_logs import batch, offset_for_timestamp, slice_bytes
+
+from .damage import KINDS, damaged
 
 TP = TopicPartition("t", 0)
 OTHER = TopicPartition("other", 1)
@@ -98,9 +100,12 @@ class Stored:
         for path in self._snapshot("/logs").keys() - self.images.keys():
             self.files.remove(path)
         for path, content in self.images.items():
-            file = self.files.open(path, create=True)
-            file.truncate(0)
-            file.write(content, 0)
+            self.put(path, content)
+
+    def put(self, path: str, content: bytes) -> None:
+        file = self.files.open(path, create=True)
+        file.truncate(0)
+        file.write(content, 0)
 
     def batch_starts(self, path: str) -> list[tuple[int, int]]:
         """(position after the batch, offset after it) of each batch of a .log file."""
@@ -150,17 +155,19 @@ def place_in_batch(stored: Stored, path: str, position: int) -> int:
 
 @pytest.mark.parametrize("clean", [False, True], ids=["after a crash", "after a clean stop"])
 @pytest.mark.parametrize("seed", range(4))
-def test_a_flip_anywhere(clean: bool, seed: int, caplog: pytest.LogCaptureFixture) -> None:
+def test_damage_anywhere(clean: bool, seed: int, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.ERROR)
     stored = Stored(clean=clean)
     chance = random.Random(seed)
     paths = [path for path, content in stored.images.items() if content and ".lock" not in path]
-    flips = [(path, chance.randrange(len(stored.images[path]))) for _ in range(12) for path in paths]
-    for path, position in flips:
-        bit = 1 << chance.randrange(8)
+    for path in paths * 12:
+        kind = chance.choice(("flip", *KINDS))
+        content, position = damaged(stored.images[path], kind, chance)
+        if position < 0:
+            continue
         stored.restore()
-        stored.files.corrupt(path, position, bit)
-        check(stored, path, position, f"{path} byte {position} bit {bit:#x}", caplog)
+        stored.put(path, content)
+        check(stored, path, position, f"{kind} of {path} at byte {position}", caplog)
 
 
 def check(stored: Stored, path: str, position: int, where: str, caplog: pytest.LogCaptureFixture) -> None:

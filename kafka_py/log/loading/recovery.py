@@ -34,7 +34,8 @@ from kafka_py.log.state.epoch_checkpoint import EpochCheckpoint
 from kafka_py.log.state.epochs import EpochStart, LeaderEpochs
 from kafka_py.log.state.partition_metadata import read_topic_id
 from kafka_py.log.state.producer_state import ProducerStates
-from kafka_py.records.batch import MAGIC, CorruptBatch, verify_crc
+from kafka_py.records.batch import MAGIC, BatchHeader, CorruptBatch, verify_crc
+from kafka_py.records.legacy_records import read_records
 
 _log = logging.getLogger(__name__)
 
@@ -309,21 +310,32 @@ def _orderly_bytes(segment: Segment, next_base: int | None) -> int:
     The checksum does not cover base offsets. Where they go backwards, the previous batch is the wrong one if it follows
     a gap, because only compaction leaves gaps; Apache Kafka 2.8.2 would delete the whole segment.
     """
-    due, gap_at = segment.base_offset, None
+    due, before = segment.base_offset, None
     try:
         for position, header in iter_file_headers(segment.file(), 0, segment.size):
             if header.base_offset < due or (next_base is not None and header.last_offset >= next_base):
-                kept = position if gap_at is None else gap_at
+                kept = before[0] if before is not None and _follows_gap(segment, *before) else position
                 _log.warning(
                     "%s: base offset %d where %d was expected, keeping %d bytes",
                     segment.path, header.base_offset, due, kept,
                 )  # fmt: skip
                 return kept
-            gap_at = position if header.base_offset > due else None
+            before = position, header, due
             due = header.next_offset
     except CorruptBatch:
         pass  # reported when the batches are checked
     return segment.size
+
+
+def _follows_gap(segment: Segment, position: int, header: BatchHeader, due: int) -> bool:
+    """Whether the batch does not begin with the offset that was due; a wrapper of format 0 or 1 is read for that."""
+    if header.magic == MAGIC or not header.codec_id:
+        return header.base_offset > due
+    try:
+        records = read_records(segment.file().read(header.size_bytes, position), 0)
+    except CorruptBatch:
+        return True
+    return records[0].offset > due or records[-1].offset != header.last_offset
 
 
 def _open_indexes(segment: Segment, sizes: dict[str, int], config: LogConfig) -> bool:

@@ -93,8 +93,10 @@ class IndexFile(SegmentFile):
         file.truncate(self.capacity * self.ENTRY.size)
 
     def entry(self, slot: int) -> tuple[int, ...]:
-        """The fields of one entry, as stored."""
-        return self.ENTRY.unpack(self.file().read(self.ENTRY.size, slot * self.ENTRY.size))
+        """The fields of one entry, as stored; zeroes where the file is shorter than it was."""
+        size = self.ENTRY.size
+        data = self.file().read(size, slot * size)
+        return self.ENTRY.unpack(data if len(data) == size else bytes(size))
 
     def all_entries(self) -> list[tuple[int, ...]]:
         """All entries, for checks and tools."""
@@ -126,10 +128,9 @@ class IndexFile(SegmentFile):
     def _narrow(self, target: int, field: int) -> tuple[int, int]:
         """A short range of slots (end exclusive): `field` is <= target before it, and above target after it."""
         low, high = 0, self.entries
-        size = self.ENTRY.size
         while high - low > _READ_AT_ONCE:
             middle = (low + high) // 2
-            if self.ENTRY.unpack(self.file().read(size, middle * size))[field] <= target:
+            if self.entry(middle)[field] <= target:
                 low = middle + 1
             else:
                 high = middle

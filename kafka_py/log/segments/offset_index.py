@@ -92,7 +92,8 @@ class OffsetIndex(IndexFile):
     def first_at_or_after(self, position: int) -> OffsetPosition | None:
         """The first entry whose position is >= `position`; None when there is none."""
         slot = self._slots_up_to(position - 1, 1)
-        return self._at(slot) if slot < self.entries else None
+        entry = self._at(slot) if slot < self.entries else None
+        return entry if entry is not None and entry.position >= position else None
 
     def truncate_to(self, offset: int) -> None:
         """Drops the entries with an offset >= `offset`."""

@@ -224,14 +224,13 @@ class Segment:
         return self.start_for(max(entry.offset if self._matches_batch(entry) else self.base_offset, lowest_offset))
 
     def next_offset(self) -> int:
-        """The offset after the last batch; the base offset when there is none.
-
-        Raises CorruptBatch when the file does not end with a whole batch.
-        """
+        """The offset after the last batch, or the base offset. Raises CorruptBatch where no whole one in order is."""
         last = self.offset_index.last
         next_offset, start = self.base_offset, self.start_for(last.offset)
         end = start
         for position, header in iter_file_headers(self.file(), start, self.size):
+            if header.last_offset < next_offset:
+                raise CorruptBatch(f"offset {header.last_offset} where {next_offset} was expected", position)
             next_offset, end = header.next_offset, position + header.size_bytes
         if end != self.size:
             raise CorruptBatch("the last batch is not whole", end)

@@ -258,6 +258,36 @@ def test_recovery_cuts_at_an_entry_whose_checksum_does_not_fit():
     assert world.data(LOG)[: world.log.size_bytes] == b"".join(data[:7])
 
 
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("offset", [5, 7, 4000])
+def test_recovery_finds_a_wrapper_whose_offset_was_changed(magic, offset):
+    """No checksum covers it; the wrapper before that, which is in order, is kept."""
+    data = list(stored(magic))
+    damaged = bytearray(data[5])  # offsets 9 to 11
+    damaged[:8] = offset.to_bytes(8, "big")
+    world = LogWorld()
+    follow(world, b"".join(data))
+    world.log.close()
+    file = world.files.open(f"{world.directory}/{LOG}")
+    file.write(b"".join((*data[:5], damaged, *data[6:])), 0)
+    world.open()
+    assert world.data(LOG)[: world.log.size_bytes] == b"".join(data[:5])
+    assert world.log.log_end_offset == 9
+
+
+def test_recovery_cuts_a_wrapper_that_is_there_twice():
+    data = list(stored(1))
+    world = LogWorld()
+    follow(world, b"".join(data[:6]))
+    world.log.close()
+    world.files.open(f"{world.directory}/{LOG}").write(data[5], sum(map(len, data[:6])))
+    world.open()
+    assert world.log.log_end_offset == 12
+    world.log.close()
+    world.open(is_clean=True)
+    assert served(world, 11) == [9, 10, 11]
+
+
 @pytest.mark.parametrize("offset", range(0, 60, 7))
 def test_a_truncation_into_a_wrapper_removes_it_whole(offset):
     world = filled(1)

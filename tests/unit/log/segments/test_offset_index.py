@@ -151,3 +151,15 @@ def test_lookups_over_many_entries_agree_with_a_plain_search(place):
     index.release()
     check()
     assert index.lookup(50) == (100, 0)
+
+
+def test_a_file_that_was_cut_while_it_is_open_leads_to_the_start_of_the_segment(place):
+    index = make(place)
+    for number in range(1, 90):
+        index.append(number * 10, number * 100)
+    place.files.open(PATH).truncate(403)
+    assert index.lookup(300) == (300, 3000)
+    assert index.lookup(700).position <= 5000
+    assert index.first_at_or_after(100_000) is None
+    index.close()
+    assert OffsetIndex(place, 0).last == (0, 0)
