@@ -22,7 +22,7 @@ TROUBLES: list[Trouble] = [
 
 
 def test_w7_23_two_records_that_look_alike_are_two_records() -> None:
-    """W7.23: idempotence concerns retries, not what an application sends twice."""
+    """W7.23, S3-076: idempotence concerns retries, not what an application sends twice."""
     with FakeCluster(1) as cluster:
         cluster.create_topic("t", 1)
         config = {"bootstrap.servers": cluster.bootstrap_servers, "enable.idempotence": True}

@@ -143,7 +143,7 @@ def test_ends_and_lag_follow_the_isolation_level(place: Place) -> None:
 
 
 def test_w7_25_the_first_of_two_producers_is_fenced(place: Place) -> None:
-    """W7.25"""
+    """W7.25, S3-079"""
     with place.producer() as old, place.producer() as new:
         old.init_transactions()
         old.begin_transaction()
@@ -159,7 +159,7 @@ def test_w7_25_the_first_of_two_producers_is_fenced(place: Place) -> None:
 
 
 def test_w7_26_consume_transform_produce(place: Place) -> None:
-    """W7.26: every third transaction is aborted, and its input is read again."""
+    """W7.26, S3-077, S3-082, S3-087: every third transaction is aborted, and its input is read again."""
     source = Place(place.bootstrap)
     count = 60
     with Producer({"bootstrap.servers": place.bootstrap}) as producer:

@@ -86,13 +86,22 @@ def test_an_unknown_setting_is_warned_about_by_name(caplog: pytest.LogCaptureFix
     "setting", [{"retries": "0"}, {"max.in.flight.requests.per.connection": "6"}, {"acks": "1"}], ids=str
 )
 def test_w7_22_idempotence_does_not_go_with_every_setting(setting: dict[str, str]) -> None:
-    """W7.22: a ConfigException for no retries, more than five requests in flight, or acks that are not all."""
+    """W7.22: a ConfigException for no retries (S3-070), acks that are not all (S3-071), or more than five requests in
+    flight (S3-072).
+    """
     with pytest.raises(ConfigError):
         ProducerOptions.load({**SERVERS, "enable.idempotence": "true", **setting})
 
 
 def test_idempotence_raises_acks_to_all_when_unset() -> None:
     assert ProducerOptions.parse({**SERVERS, "enable.idempotence": True}).acks_code == -1
+
+
+def test_s3_078_a_transactional_id_makes_the_producer_idempotent() -> None:
+    """S3-078; that it does not go with enable.idempotence=false is among the malformed settings above."""
+    assert not ProducerOptions.parse(SERVERS).enable_idempotence
+    assert ProducerOptions.parse({**SERVERS, "transactional.id": "t"}).enable_idempotence
+    assert ProducerOptions.parse({**SERVERS, "transactional.id": "t"}).acks_code == -1
 
 
 def test_an_unset_delivery_timeout_grows_with_the_request_timeout() -> None:

@@ -51,6 +51,7 @@ def test_sequences_go_on_without_a_gap():
 
 
 def test_w7_21_new_5_after_old_4_is_taken_and_6_is_not():
+    """W7.21, S3-074: the batch that was appended before is answered as it was then."""
     known = states(header(0, sequence=4))
     assert check(known, sequence=5) is None
     refused(known, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, sequence=6)
