@@ -13,7 +13,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 import kafka_py
 from kafka_py.base.errors import ConfigError, KafkaError
@@ -136,11 +136,34 @@ def forbid_together(options: argparse.Namespace, name: str, *others: str) -> Non
                 raise UsageError(f'Option "[{name}]" can\'t be used with option "[{other}]"')
 
 
+class LogLines(logging.StreamHandler[TextIO]):
+    """A handler whose lock is free after an exception that a signal raised in it, wherever that was.
+
+    Python's own handlers take the lock in a call that is followed by `try`. A signal's exception between the two leaves
+    the lock taken, and the thread of a client that logs something then waits forever. A `with` statement looks for no
+    signals between the taking of the lock and its own protection (CPython 3.11).
+    """
+
+    def handle(self, record: logging.LogRecord) -> bool:
+        is_shown = bool(self.filter(record))
+        if is_shown:
+            assert self.lock is not None
+            with self.lock:
+                self.emit(record)
+        return is_shown
+
+    def flush(self) -> None:
+        assert self.lock is not None
+        with self.lock:
+            self.stream.flush()
+
+
 def log_warnings() -> None:
-    """Warnings of the libraries go to standard error, one line each, as config/tools-log4j.properties has it."""
+    """Writes warnings of the libraries to standard error, one line each, as config/tools-log4j.properties has it."""
     logging.basicConfig(
-        stream=sys.stderr, level=logging.WARNING, format="[%(asctime)s] %(levelname)s %(message)s (%(name)s)"
-    )
+        handlers=[LogLines(sys.stderr)], level=logging.WARNING,
+        format="[%(asctime)s] %(levelname)s %(message)s (%(name)s)",
+    )  # fmt: skip
 
 
 def run(main: Callable[[Sequence[str]], int | None], parser: Callable[[], CommandParser] | None = None) -> NoReturn:

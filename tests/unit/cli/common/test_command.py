@@ -1,19 +1,25 @@
 """Option parsing by Kafka's rules."""
 
+import io
+import itertools
+import logging
 import signal
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from kafka_py.cli.common.command import (
     CommandFailed,
     CommandParser,
+    LogLines,
     UsageError,
     forbid_together,
     require,
     run,
 )
 from kafka_py.cli.common.termination import Terminated
+from kafka_py.testing.interrupts import InterruptAt
 
 
 def parser() -> CommandParser:
@@ -101,3 +107,39 @@ def test_a_command_that_a_signal_cuts_off_ends_as_the_signal_would_end_it(monkey
     with pytest.raises(SystemExit) as caught:
         run(main)
     assert caught.value.code == 128 + signal.SIGTERM
+
+
+def moments_that_leave_the_lock_taken(kind: type[logging.StreamHandler]) -> tuple[int, int]:
+    """A warning is interrupted at every moment; how many of them there were, and after how many the lock is taken."""
+    taken = 0
+    for moment in itertools.count(1):
+        handler = kind(io.StringIO())
+        logger = logging.Logger("interrupted")
+        logger.addHandler(handler)
+        logger.warning("the first one fills the cache of levels")
+        interrupt = InterruptAt(moment, ("logging/__init__.py", "common/command.py"))
+        try:
+            with interrupt:
+                logger.warning("a warning")
+        except KeyboardInterrupt:
+            pass
+        with ThreadPoolExecutor(1) as other:
+            taken += not other.submit(handler.lock.acquire, blocking=False).result()
+        if not interrupt.came:
+            return moment - 1, taken
+    raise AssertionError
+
+
+def test_a_signal_in_a_warning_leaves_no_lock_taken_at_which_another_thread_would_wait():
+    moments, taken = moments_that_leave_the_lock_taken(LogLines)
+    assert moments > 20
+    assert taken == 0
+    assert moments_that_leave_the_lock_taken(logging.StreamHandler)[1] > 0  # so the test would see one
+
+
+def test_only_records_that_the_filters_pass_are_written(capsys: pytest.CaptureFixture[str]):
+    handler = LogLines(sys.stderr)
+    handler.addFilter(lambda record: record.levelno >= logging.WARNING)
+    for level in (logging.INFO, logging.WARNING):
+        handler.handle(logging.LogRecord("x", level, "", 0, "%s went", ("it",), None))
+    assert capsys.readouterr().err == "it went\n"
