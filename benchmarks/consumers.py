@@ -139,7 +139,8 @@ def main() -> None:
     parser.add_argument("--measure", nargs=2, metavar=("READER", "BOOTSTRAP"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
-        measure(*options.measure, options.records)
+        reader, bootstrap = options.measure
+        measure(reader, bootstrap, options.records)
         return
     with broker(apache=options.apache) as bootstrap:
         fill(bootstrap, options.records)

@@ -29,6 +29,7 @@ from kafka_py.wire.frames import encode_request
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrRequest
 from kafka_py.zk.access import pipelined, raise_first
 from kafka_py.zk.kazoo_session import KazooSession
+from kafka_py.zk.session import WatchEvent
 from kafka_py.zk.topics import TopicAssignment
 
 CREATED, LED = 1000, 1000
@@ -150,7 +151,11 @@ async def elect(world: World, brokers: int) -> Took:
     world.forget()
     gone = asyncio.Event()
     loop = asyncio.get_running_loop()
-    await store.session.exists(f"/brokers/ids/{victim}", lambda _: loop.call_soon(gone.set))
+
+    def is_gone(_event: WatchEvent) -> None:
+        loop.call_soon(gone.set)
+
+    await store.session.exists(f"/brokers/ids/{victim}", is_gone)
     closing = asyncio.ensure_future(broker.session.close())
     await gone.wait()
     watch = Stopwatch()

@@ -38,7 +38,7 @@ class Timer:
 
     __slots__ = ("bucket", "callback", "deadline_ms")
 
-    def __init__(self, deadline_ms: int, callback: Callable[[], None]) -> None:
+    def __init__(self, deadline_ms: int, callback: Callable[[], object]) -> None:
         self.deadline_ms = deadline_ms
         self.callback = callback
         self.bucket: dict[Timer, None] | None = None
@@ -73,7 +73,7 @@ class Timers:
         self._wake_at: int | None = None
         self._advancing_to: int | None = None  # the moment being fired, while in `advance`
 
-    def schedule(self, delay_ms: float, callback: Callable[[], None]) -> Timer:
+    def schedule(self, delay_ms: float, callback: Callable[[], object]) -> Timer:
         """Call `callback` once `delay_ms` has passed; a delay <= 0 means as soon as the loop comes round."""
         now = self._clock.monotonic_ms()
         deadline = math.ceil(now + max(delay_ms, 0.0))

@@ -34,7 +34,7 @@ class ManualClock:
         """Runs `callback` once `delay_ms` has passed."""
         heapq.heappush(self._due, (self._monotonic_ms + delay_ms, next(self._number), callback))
 
-    def advance(self, ms: int = 0) -> None:
+    def advance(self, ms: float = 0) -> None:
         """Lets time pass, and what is due meanwhile happen in order."""
         end = self._monotonic_ms + ms
         while self._due and self._due[0][0] <= end:

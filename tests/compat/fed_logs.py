@@ -121,7 +121,7 @@ class Twins(OurLogs):
             CreateTopicsRequest(
                 topics=[
                     CreatableTopic(
-                        name=name, num_partitions=1, replication_factor=1,
+                        name=name, num_partitions=1, replication_factor=1, assignments=[],
                         configs=[CreateableTopicConfig(name=key, value=value) for key, value in configs.items()],
                     ) for name, configs in TOPICS.items()
                 ], timeout_ms=30000,

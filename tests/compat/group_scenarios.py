@@ -349,7 +349,7 @@ def a_listener_commits(bootstrap: str, topic: str, partitions: int) -> None:
 
 
 def coordinator_moves(
-    bootstrap: str, topic: str, partitions: int, stop: Callable[[int], None], start: Callable[[int], None]
+    bootstrap: str, topic: str, partitions: int, stop: Callable[[int], object], start: Callable[[int], object]
 ) -> None:
     """The coordinator's broker is killed while members join: the group goes on elsewhere, every record is read.
 

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import subprocess
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import aiokafka
 import confluent_kafka
@@ -194,7 +194,7 @@ class Kcat:
         return done.stdout
 
 
-def _stored(record: object) -> Stored:
+def _stored(record: Any) -> Stored:
     headers = tuple((name, bytes(value)) for name, value in record.headers)
     return Stored(record.offset, Message(record.key, record.value, headers, record.timestamp))
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import strategies as st
@@ -33,11 +33,13 @@ SCALARS = INTEGERS | {
 }
 
 
-@cache
-def _messages(cls: type[Message], version: int) -> st.SearchStrategy[Message]:
+def _strategy(cls: type[Message], version: int) -> st.SearchStrategy[Message]:
     """Messages that the version can carry: fields that it lacks keep their defaults."""
     present = [field for field in schema_of(cls).fields if version in field.versions]
     return st.builds(cls, **{field.name: _values(field, version) for field in present})
+
+
+_messages = cast(Callable[[type[Message], int], st.SearchStrategy[Message]], cache(_strategy))
 
 
 def _values(field: Field, version: int) -> st.SearchStrategy[Any]:

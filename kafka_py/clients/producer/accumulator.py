@@ -59,6 +59,8 @@ class Accumulator(BatchQueues):
 
     # ---- from any thread, for every record
 
+    # One function although it is long: it takes about 1.1 us for a record of 100 bytes, of which each call that a part
+    # of its own would need is one to four per cent.
     def append(
         self,
         topic: str,

@@ -1,7 +1,7 @@
 """The APIs of group membership against a whole broker: every version, rights, and groups that outlive the broker."""
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.broker.requests.authorization import Asker, Operation, ResourceType
@@ -138,7 +138,7 @@ async def test_sync_must_say_type_and_name_from_version_5_on(broker: LocalBroker
     """KIP-559."""
     joined = await stable(broker)
     for missing in ("protocol_type", "protocol_name"):
-        answer = await sync(broker, joined, **{missing: None})
+        answer = await sync(broker, joined, **cast(dict[str, Any], {missing: None}))
         assert answer.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     answer = await sync(broker, joined, protocol_name="own")
     assert answer.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL

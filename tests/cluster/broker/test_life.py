@@ -278,7 +278,12 @@ async def test_a_directory_that_fails_with_copies_of_moves_takes_no_partition_an
     node.log_dirs.futures.create(offsets, other)
     react, lost = node.log_dirs.on_failure, list[TopicPartition]()
     assert react is not None
-    node.log_dirs.on_failure = lambda *failure: (react(*failure), lost.extend(failure[2]))
+
+    def reacts(directory: str, error: Exception, partitions: list[TopicPartition]) -> None:
+        react(directory, error, partitions)
+        lost.extend(partitions)
+
+    node.log_dirs.on_failure = reacts
     node.log_dirs._io_failed(other, OSError(5, "Input/output error"))
     await broker.until(lambda: lost == [offsets])
     assert not node.hosted.offline

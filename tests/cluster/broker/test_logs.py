@@ -35,7 +35,7 @@ def broker(zk_chroot: str, tmp_path: Path) -> Iterator[LoggingBroker]:
 
 
 def set_level(broker: BrokerProcess, change: str) -> None:
-    command = [ROOT / "bin" / "kafka-configs.sh", "--bootstrap-server", broker.bootstrap, "--alter"]
+    command = [str(ROOT / "bin" / "kafka-configs.sh"), "--bootstrap-server", broker.bootstrap, "--alter"]
     subprocess.run([*command, "--broker-logger", "0", "--add-config", change], check=True, timeout=60)
 
 
@@ -99,7 +99,7 @@ def test_a_daemon_writes_to_the_logs_folder(zk_chroot: str, tmp_path: Path) -> N
     broker = LoggingBroker(tmp_path / "broker", zk_chroot)
     broker.launch()
     broker.kill()  # only its property file is needed
-    command = [ROOT / "bin" / "kafka-server-start.sh", "-daemon", broker.folder / "server.properties"]
+    command = [str(ROOT / "bin" / "kafka-server-start.sh"), "-daemon", str(broker.folder / "server.properties")]
     logs = tmp_path / "daemon-logs"
     started = Process(command, tmp_path / "script.log", environment={"LOG_DIR": str(logs)}).start()
     assert started.wait() == 0

@@ -7,6 +7,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode
 from kafka_py.net.client import ConnectionLost
 from kafka_py.records.batch import read_header
+from kafka_py.replication.state.isr import CommittedIsr
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
 from kafka_py.wire.messages.init_producer_id import InitProducerIdRequest
 from kafka_py.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -53,7 +54,7 @@ async def test_acks_0_to_an_unknown_partition_ends_the_connection(broker: LocalB
 async def test_responses_come_in_request_order_though_later_requests_are_done_sooner(broker: LocalBroker) -> None:
     await broker.create_topic("t")
     partition = next(iter(broker.server.node.hosted.partitions.values()))
-    partition.replicas, partition.isr = (0, 9), type(partition.isr)(frozenset({0, 9}))
+    partition.replicas, partition.isr = (0, 9), CommittedIsr(frozenset({0, 9}))
     partition._reset_followers(0, 0, forget_offsets=True)
     waits = broker.client.send_nowait(request_of(batch(b"first"), acks=-1), 8)
     at_once = broker.client.send_nowait(request_of(batch(b"second"), acks=1), 8)

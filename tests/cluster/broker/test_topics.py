@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from kafka_py.base.errors import ErrorCode
+from kafka_py.base.ids import ZERO_UUID
 from kafka_py.controller.topic_policy import RequestMetadata
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
 from kafka_py.wire.messages.create_partitions import (
@@ -213,7 +214,7 @@ async def test_every_version_deletes_by_name_and_the_answer_means_gone(broker: L
     for version in range(7):
         await broker.create_topic("t")
         await broker.produce("t", batch())
-        names = {"topic_names": ["t"]} if version < 6 else {"topics": [DeleteTopicState(name="t")]}
+        names = {"topic_names": ["t"]} if version < 6 else {"topics": [DeleteTopicState(name="t", topic_id=ZERO_UUID)]}
         [result] = (await broker.ask(DeleteTopicsRequest(timeout_ms=5000, **names), version)).responses
         assert (result.name, result.error_code) == ("t", 0)
         assert not broker.server.node.metadata.has_topic("t")
@@ -239,7 +240,7 @@ async def test_a_topic_is_deleted_by_its_id(broker: LocalBroker) -> None:
 async def test_name_and_id_of_one_topic_have_the_same_outcome(broker: LocalBroker) -> None:
     """It has not gone within no time at all, whichever way it was named."""
     await broker.create_topic("t")
-    by_name = DeleteTopicState(name="t")
+    by_name = DeleteTopicState(name="t", topic_id=ZERO_UUID)
     by_id = DeleteTopicState(name=None, topic_id=broker.server.node.metadata.topic_id("t"))
     results = (await broker.ask(DeleteTopicsRequest(topics=[by_name, by_id], timeout_ms=0), 6)).responses
     assert [result.name for result in results] == ["t", "t"]
@@ -251,7 +252,7 @@ async def test_deletions_that_cannot_be_are_told_apart(broker: LocalBroker) -> N
     await broker.create_topic("t")
     unknown_id = uuid.uuid4()
     asked = [
-        DeleteTopicState(name="none"),
+        DeleteTopicState(name="none", topic_id=ZERO_UUID),
         DeleteTopicState(name=None, topic_id=unknown_id),
     ]
     rows = (await broker.ask(DeleteTopicsRequest(topics=asked, timeout_ms=1000), 6)).responses

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.base.ids import TopicPartition
+from kafka_py.base.ids import ZERO_UUID, TopicPartition
 from kafka_py.controller import topic_policy
 from kafka_py.log.model.configs import LogConfig
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
@@ -121,7 +121,7 @@ async def test_we4_23_deletions_through_the_broker(broker: LocalBroker) -> None:
     """WE4-23: topic-delete goes with its directories; an unknown topic is an error."""
     await broker.create_topic("topic-delete", 2)
     assert len(directories(broker, "topic-delete")) == 2
-    names = [DeleteTopicState(name=name) for name in ("topic-delete", "topic-unknown")]
+    names = [DeleteTopicState(name=name, topic_id=ZERO_UUID) for name in ("topic-delete", "topic-unknown")]
     rows = (await broker.ask(DeleteTopicsRequest(topics=names, timeout_ms=5000), 6)).responses
     assert [(row.name, ErrorCode(row.error_code).name) for row in rows] == [
         ("topic-delete", "NONE"), ("topic-unknown", "UNKNOWN_TOPIC_OR_PARTITION"),
@@ -169,7 +169,8 @@ async def test_we4_25_topic_admin_is_created_described_and_grown(broker: LocalBr
     await broker.until(lambda: broker.server.node.topic_configs.of("topic-admin").is_compacted)
     assert await described(broker, "topic-admin") == {**before, "cleanup.policy": "compact"}
     grown = CreatePartitionsTopic(name="topic-admin", count=5, assignments=None)
-    [result] = (await broker.ask(CreatePartitionsRequest(topics=[grown], timeout_ms=5000), 3)).results
+    request = CreatePartitionsRequest(topics=[grown], timeout_ms=5000, validate_only=False)
+    [result] = (await broker.ask(request, 3)).results
     assert result.error_code == 0
     assert directories(broker, "topic-admin") == {f"topic-admin-{number}" for number in range(5)}
 

@@ -7,7 +7,7 @@ from kafka_py.testing.processes import ROOT
 
 
 def configs(broker: BrokerProcess, line: str) -> tuple[int, str, str]:
-    command = [ROOT / "bin" / "kafka-configs.sh", "--bootstrap-server", broker.bootstrap, *line.split()]
+    command = [str(ROOT / "bin" / "kafka-configs.sh"), "--bootstrap-server", broker.bootstrap, *line.split()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     return done.returncode, done.stdout, done.stderr
 

@@ -71,7 +71,7 @@ def test_a_coordinator_that_is_killed_in_a_rebalance_is_replaced(
             topic,
             6,
             lambda node: cluster.brokers[node].kill(),
-            lambda node: cluster.brokers[node].start() and None,
+            lambda node: cluster.brokers[node].start(),
         )
 
 

@@ -393,22 +393,22 @@ def test_the_async_consumer_awaits_its_listener(bootstrap: str, topic: str, grou
         class Listener(RebalanceListener):
             async def on_partitions_assigned(self, partitions: Collection[TopicPartition]) -> None:
                 for partition in partitions:
-                    await consumer.seek(partition, 4)
+                    await reader.seek(partition, 4)
 
             async def on_partitions_revoked(self, partitions: Collection[TopicPartition]) -> None:
-                await consumer.commit()
+                await reader.commit()
 
         offsets: list[int] = []
-        async with AsyncConsumer(configs) as consumer:
-            await consumer.subscribe([topic], listener=Listener())
-            waiting = asyncio.create_task(consumer.poll(0.2))
+        async with AsyncConsumer(configs) as reader:
+            await reader.subscribe([topic], listener=Listener())
+            waiting = asyncio.create_task(reader.poll(0.2))
             await asyncio.sleep(0)
             with pytest.raises(ConcurrentModification):
-                await consumer.poll(0)
+                await reader.poll(0)
             offsets += [record.offset for record in await waiting]
             async with asyncio.timeout(TIMEOUT_S):
                 while len(offsets) < 6:
-                    offsets += [record.offset for record in await consumer.poll(0.5)]
+                    offsets += [record.offset for record in await reader.poll(0.5)]
         async with AsyncConsumer(configs) as consumer:
             assert (await consumer.committed([one]))[one] == OffsetAndMetadata(10, "", 0)
         return offsets

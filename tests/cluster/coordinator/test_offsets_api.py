@@ -128,7 +128,7 @@ async def test_what_was_committed_is_fetched_in_every_version(broker: LocalBroke
     await broker.create_topic("t", 3)
     await coordinated(broker)
     for version in range(1, 9):
-        fields = {"committed_leader_epoch": 4} if version >= 6 else {}
+        fields: dict[str, Any] = {"committed_leader_epoch": 4} if version >= 6 else {}
         assert await commit(broker, 100 + version, version, metadata="höre", **fields) is ErrorCode.NONE
         for asked in range(1, 8):
             response = await fetch(broker, version=asked, topic="t", partitions=2)
@@ -161,7 +161,10 @@ async def test_a_commit_of_very_many_partitions_is_answered_when_it_is_stored(br
     known = 300  # more than are put into the batch in one step
     await broker.create_topic("t", known)
     await coordinated(broker)
-    rows = [OffsetCommitRequestPartition(partition_index=number, committed_offset=5) for number in range(1500)]
+    rows = [
+        OffsetCommitRequestPartition(partition_index=number, committed_offset=5, committed_metadata=None)
+        for number in range(1500)
+    ]
     topics = [OffsetCommitRequestTopic(name="t", partitions=rows)]
     answer = await broker.ask(OffsetCommitRequest(group_id=GROUP, member_id="", topics=topics), 8)
     codes = [row.error_code for row in answer.topics[0].partitions]
@@ -219,10 +222,10 @@ async def join(broker: LocalBroker, topics: list[str], protocol_type: str = "con
     joined = await broker.ask(request, 3)
     assert joined.error_code == 0
     assignment = SyncGroupRequestAssignment(member_id=joined.member_id, assignment=b"all")
-    request = SyncGroupRequest(
+    sync = SyncGroupRequest(
         group_id=GROUP, generation_id=joined.generation_id, member_id=joined.member_id, assignments=[assignment]
     )
-    assert (await broker.ask(request, 2)).error_code == 0
+    assert (await broker.ask(sync, 2)).error_code == 0
     return joined.member_id, joined.generation_id
 
 
@@ -331,7 +334,8 @@ def test_the_offsets_topic_stays_small_however_often_groups_commit() -> None:
             assert await commit(broker, offset, group_id="ab"[offset % 2]) is ErrorCode.NONE
         log = broker.server.node.log_dirs.get(TopicPartition("__consumer_offsets", 0))
         assert log is not None
-        await broker.until(lambda: log.size_bytes < 6000 and log.compaction.cleaned_to > 250)
+        kept = log
+        await broker.until(lambda: kept.size_bytes < 6000 and kept.compaction.cleaned_to > 250)
         assert log.log_end_offset == 300
         await broker.stop()
         await broker.start()

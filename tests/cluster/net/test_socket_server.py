@@ -311,7 +311,11 @@ def test_a_connection_that_fails_to_close_and_a_watcher_that_fails_leave_the_swe
 ) -> None:
     async def scenario() -> None:
         server = Server(loop, connections_max_idle_ms=150, connection_failed_authentication_delay_ms=1)
-        server.server._watchers.insert(0, lambda _connection: 1 // 0)
+
+        def fail(_connection: Connection) -> None:
+            raise ZeroDivisionError
+
+        server.server._watchers.insert(0, fail)
         peers = [await Peer.connect(server.port) for _ in range(2)]
         for peer in peers:
             assert await peer.ask(b"echo") == b"echo"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +81,7 @@ def test_the_broker_sees_the_reader_by_the_name_it_was_given(
 
 
 @pytest.fixture(params=["batch", "stream"])
-def reader_of(request: pytest.FixtureRequest) -> Iterator[Callable[[dict[str, str]], Any]]:
+def reader_of(request: pytest.FixtureRequest) -> Callable[[dict[str, str]], Any]:
     """reader_of(options): the reader that Spark's workers get, batch or streaming, without Spark."""
 
     def make(options: dict[str, str]) -> Any:

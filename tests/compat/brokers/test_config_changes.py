@@ -16,7 +16,7 @@ TOPIC, BROKER, LOGGER = 2, 4, 8
 SETTINGS = {"log.cleaner.dedupe.buffer.size": LEAST_CLEANER_BYTES}
 LOG = "kafka.server.KafkaServer"
 
-EDITS = {
+EDITS: dict[str, tuple[int, str, list[Any]]] = {
     "a value": (TOPIC, "t", [("segment.bytes", SET, "1048576")]),
     "an unknown name": (TOPIC, "t", [("no.such", SET, "1")]),
     "no number": (TOPIC, "t", [("segment.bytes", SET, "x")]),

@@ -20,6 +20,7 @@ from transactional_load import TransactionalWriter, check_whole, end, read_commi
 
 from kafka_py.cli import dump_log
 from kafka_py.clients import AdminClient
+from kafka_py.clients.offsets import OffsetAndMetadata
 from kafka_py.testing.broker import AnyBroker, BrokerProcess
 from kafka_py.testing.peers.apache import ApacheBroker, apache_kafka
 from kafka_py.testing.processes import ROOT, ZookeeperServer
@@ -183,7 +184,8 @@ def commit(bootstrap: str, group: str, offset: int) -> None:
 def committed(bootstrap: str, group: str) -> set[int]:
     """What our admin client finds committed there."""
     with AdminClient({"bootstrap.servers": bootstrap}) as admin:
-        return {each.offset for each in admin.list_consumer_group_offsets(group).values() if each is not None}
+        found = admin.list_consumer_group_offsets(group).values()
+        return {each.offset for each in found if isinstance(each, OffsetAndMetadata)}
 
 
 @each_mixture("two-2.6", "one-2.6", core="one-2.6")
@@ -244,7 +246,7 @@ def run_tool(make: str, tool: str, *arguments: str) -> str:
         done = apache_kafka().run(CLASSES[tool], *arguments)
         assert done.exit_code == 0, done
         return done.stdout
-    command = [ROOT / "bin" / tool, *arguments]
+    command = [str(ROOT / "bin" / tool), *arguments]
     own = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert own.returncode == 0, (own.stdout, own.stderr)
     return own.stdout

@@ -124,8 +124,9 @@ def eventually(condition: Callable[[], object], timeout_s: float = 20) -> None:
 
 
 def acl_answers(client: WireClient) -> dict[str, Any]:
-    what = {"operation": 3, "permission_type": 3}
-    some = {"resource_type_filter": 2, "resource_name_filter": None, "principal_filter": None, "host_filter": None}
+    what: dict[str, Any] = {"operation": 3, "permission_type": 3}
+    some: dict[str, Any] = {"resource_type_filter": 2}
+    some |= {"resource_name_filter": None, "principal_filter": None, "host_filter": None}
     creation = AclCreation(resource_type=2, resource_name="t", principal="User:a", host="*", **what)
     return {
         "describe": plain(client.ask(DescribeAclsRequest(**some, pattern_type_filter=1, **what), 2)),

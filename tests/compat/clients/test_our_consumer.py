@@ -1,6 +1,6 @@
 """Our consumer in groups of an Apache 2.8.2 coordinator, alone and side by side with other people's consumers."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -75,7 +75,8 @@ def test_all_sorts_of_members_on_our_own_broker(
 ) -> None:
     """Our consumer, three Python libraries and two Java clients in one group of our coordinator."""
     module_broker.create_topic("all-sorts", 12)
-    makes = [*LIBRARIES, partial(JavaMember, apache_kafka), partial(JavaMember, newest_clients)]
+    java = [partial(JavaMember, apache_kafka), partial(JavaMember, newest_clients)]
+    makes: list[Callable[[str, str, str], Any]] = [*LIBRARIES, *java]
     scenes.all_sorts(module_broker.bootstrap, "all-sorts", 12, makes)
 
 

@@ -104,6 +104,7 @@ STEPS = [
     Step("delete what is not there", TOPICS, "--bootstrap-server {boot} --delete --topic nope"),
     Step("list the rest", TOPICS, "--bootstrap-server {boot} --list"),
 ]  # fmt: skip
+ALL_STEPS = frozenset(step.name for step in STEPS)
 DELETE_RECORDS = {"partitions": [{"topic": "lines", "partition": 0, "offset": 3}], "version": 1}
 
 BLANKS = [
@@ -136,7 +137,7 @@ class Stage:
         self.words = {"boot": broker.bootstrap, "zk": zookeeper_connect, "folder": str(folder)}
         (folder / "delete-records.json").write_text(json.dumps(DELETE_RECORDS))
 
-    def play(self, names=frozenset(step.name for step in STEPS)):
+    def play(self, names=ALL_STEPS):
         """The named steps in order: what was said, by the name of the step."""
         can = [step for step in STEPS if step.name in names and (self.jars or step.main_class in CLASSES)]
         return {step.name: self._take(step) for step in can}

@@ -201,6 +201,7 @@ STEPS = [
     Step("delete", TOPICS, "{boot} --delete --topic t1|t2|lone"),
     Step("list", TOPICS, "{boot} --list"),
 ]  # fmt: skip
+ALL_STEPS = frozenset(step.name for step in STEPS)
 
 CORE = {
     "create", "create another", "verify before", "execute throttled", "verify", "elect needlessly", "elect the unknown",
@@ -225,7 +226,7 @@ class Stage:
             path.write_text(text)
             self.words[name] = str(path)
 
-    def play(self, names=frozenset(step.name for step in STEPS)):
+    def play(self, names=ALL_STEPS):
         """The named steps in order: what was said, by the name of the step."""
         return {step.name: said for step in STEPS if step.name in names and (said := self._take(step)) is not None}
 

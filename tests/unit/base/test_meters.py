@@ -18,6 +18,9 @@ class Clock:
     def monotonic_ms(self) -> float:
         return self.now
 
+    def monotonic_s(self) -> float:
+        return self.monotonic_ms() / 1000
+
 
 class TopicMetrics(MetricTable, group="kafka.server:type=BrokerTopicMetrics"):
     bytes_in = Rate("BytesInPerSec", unit="bytes", tags=("topic",), about="Appended by producers, as compressed.")

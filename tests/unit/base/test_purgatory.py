@@ -16,6 +16,9 @@ class Clock:
     def monotonic_ms(self) -> float:
         return self.now
 
+    def monotonic_s(self) -> float:
+        return self.monotonic_ms() / 1000
+
 
 class Handle:
     def cancel(self) -> None:

@@ -24,6 +24,9 @@ class World:
     def monotonic_ms(self) -> float:
         return self.now
 
+    def monotonic_s(self) -> float:
+        return self.monotonic_ms() / 1000
+
     def call_later(self, delay: float, callback: Callable[[], None]) -> "Wake":
         wake = Wake(self.now + delay * 1000.0, callback)
         self.wakes.append(wake)

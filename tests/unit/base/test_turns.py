@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Generator
+from typing import Any
 
 import pytest
 
@@ -153,15 +154,15 @@ def test_tasks_that_share_a_turn_hold_the_loop_no_longer_than_one() -> None:
 
 def test_a_large_collection_comes_in_slices_with_a_stop_between() -> None:
     async def scenario() -> None:
-        seen: list[object] = []
+        seen: list[Any] = []
         asyncio.get_running_loop().call_soon(seen.append, "another")
         async for some in sliced({"a": 1, "b": 2}.items(), 2):
             seen.append(some)
         async for some in sliced([], 2):
             seen.append(some)
         assert seen == [[("a", 1), ("b", 2)]]  # no stop
-        async for some in sliced(range(5), 2):
-            seen.append(some)
+        async for numbers in sliced(range(5), 2):
+            seen.append(numbers)
         assert seen[1:] == [[0, 1], "another", [2, 3], [4]]
 
     asyncio.run(scenario())

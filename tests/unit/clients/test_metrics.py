@@ -19,6 +19,9 @@ class Clock:
     def monotonic_ms(self) -> float:
         return self.now
 
+    def monotonic_s(self) -> float:
+        return self.monotonic_ms() / 1000
+
 
 class Sent(ClientTable, group="producer-metrics", tags=CLIENT):
     records = Total("record-send-total", rate="record-send-rate", about="Records sent.")

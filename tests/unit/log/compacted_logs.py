@@ -114,3 +114,6 @@ class HurryingClock:
     def monotonic_ms(self) -> float:
         self._looks += 1
         return self._looks * 10.0
+
+    def monotonic_s(self) -> float:
+        return self.monotonic_ms() / 1000

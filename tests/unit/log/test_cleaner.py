@@ -275,6 +275,9 @@ class Many:
         self.clock._monotonic_ms += 0.1
         return self.clock.monotonic_ms()
 
+    def monotonic_s(self) -> float:
+        return self.monotonic_ms() / 1000
+
 
 class HeldJobs:
     """Jobs wait until they are run."""
@@ -378,7 +381,7 @@ def test_a_compaction_that_gets_no_thread_for_its_end_is_over(refused: int) -> N
     def refuses(_work: Any, _done: Any = None, failed: Any = None) -> None:
         failed(RuntimeError("can't start new thread"))
 
-    own.run = refuses  # type: ignore[method-assign]
+    own.run = refuses  # type: ignore[method-assign,assignment]
     own.run_all()
     while world.turns and world.dirs.cleaner.is_compacting(log):
         world.turns.pop(0)()

@@ -31,6 +31,7 @@ def test_w5_22_and_w5_23_a_read_begins_at_the_message_asked_for(world: LogWorld,
     """The segment by its base offset, the floor entry of its index, then a scan to the message."""
     data = world.log.read(offset, SIZE, up_to_offset=281, min_one_batch=True).slice
     assert [record.offset for record in records_of(slice_bytes(data))] == [offset]
+    assert data is not None
     assert data.position == (offset - base) * SIZE
     [segment] = [each for each in world.log.segments if each.base_offset == base]
     floor = segment.offset_index.lookup(offset)
@@ -45,6 +46,7 @@ def test_w5_22_and_w5_23_a_read_begins_at_the_message_asked_for(world: LogWorld,
 def test_w5_26_the_first_message_at_or_after_a_time_is_found(world: LogWorld, timestamp: int, offset: int) -> None:
     """W5.26: a time between two messages leads to the later one, by way of both indexes."""
     found = offset_for_timestamp(world.log, timestamp)
+    assert found is not None
     assert (found.offset, found.timestamp) == (offset, BASE_TIME + 10 * offset)
 
 

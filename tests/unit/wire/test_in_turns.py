@@ -1,11 +1,11 @@
 """The forms of the codec that stop now and then: the same bytes and values as the plain ones, in many steps."""
 
 from collections.abc import Generator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from kafka_py.base.slices import FileSlice
+from kafka_py.base.slices import FileSlice, OpenFile
 from kafka_py.wire.apis import APIS
 from kafka_py.wire.compiler import encode, encoder_in_turns, stepwise_decoder
 from kafka_py.wire.decoding import STEP_NUMBERS
@@ -28,6 +28,7 @@ from kafka_py.wire.messages.fetch import (
 from kafka_py.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 
 REQUEST = FetchRequest(
+    replica_id=-1,
     max_wait_ms=0,
     min_bytes=1,
     topics=[
@@ -79,11 +80,15 @@ def test_every_message_has_both_forms(api: Any) -> None:
         assert made == frame
         answer = encode_response(api.response(), version, 9)
         assert run(encode_response_in_turns(api.response(), version, 9))[1] == answer
-        decoded = run(decode_response_in_turns(api.response, version, b"".join(answer)[4:]))[1]
+        decoded = run(decode_response_in_turns(api.response, version, b"".join(cast(list[bytes], answer))[4:]))[1]
         assert decoded == (9, api.response())
 
 
 def test_file_slices_keep_their_places() -> None:
-    answers = [FetchablePartitionResponse(partition=n, record_set=FileSlice(7, n, n + 1)) for n in range(200)]
+    file = cast(OpenFile, 7)
+    answers = [
+        FetchablePartitionResponse(partition=n, error_code=0, high_watermark=0, record_set=FileSlice(file, n, n + 1))
+        for n in range(200)
+    ]
     response = FetchResponse(responses=[FetchableTopicResponse(topic="t", partition_responses=answers)])
     assert run(encode_response_in_turns(response, 11, 5))[1] == encode_response(response, 11, 5)

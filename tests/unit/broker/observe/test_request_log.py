@@ -36,7 +36,9 @@ def test_records_are_shown_by_their_size() -> None:
     assert shown["topicData"][0]["partitionData"] == [{"index": 0, "recordsSizeInBytes": 5}]
     assert plain(PartitionProduceData(index=0, records=None), 8) == {"index": 0, "records": None}
     part = FileSlice(io.BytesIO(), 0, 70)
-    answer = plain(FetchablePartitionResponse(partition=0, record_set=[part, b"123"]), 11)
+    answer = plain(
+        FetchablePartitionResponse(partition=0, error_code=0, high_watermark=0, record_set=[part, b"123"]), 11
+    )
     assert answer["recordSetSizeInBytes"] == 73
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -100,7 +100,7 @@ class Broker:
         self.send_frame(encode_request(request, version, 77, "client")[4:], slot)
 
     def send_frame(self, frame: bytes, slot: int = 0) -> None:
-        self.dispatcher.on_request(self.client, slot, bytearray(frame))
+        self.dispatcher.on_request(cast(Any, self.client), slot, bytearray(frame))
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+from typing import Any
 
 import pytest
 
@@ -333,7 +334,9 @@ def test_a_watermark_that_the_fetch_itself_has_raised_is_told_by_the_next_one(re
     reader.world.append(T1)
     reader.fetch(entry(T0, 3), replica_id=2)
     assert list(reader.answer) == [T1]
-    assert reader.world.partition(T0).log.high_watermark == 3
+    log = reader.world.partition(T0).log
+    assert log is not None
+    assert log.high_watermark == 3
     reader.fetch(entry(T1, 3), replica_id=2)
     assert reader.answer[T0].high_watermark == 3
 
@@ -348,7 +351,7 @@ def test_a_session_of_many_partitions_is_opened_in_turns_as_it_is_at_once() -> N
         wanted = [FetchEntry(one, 0, 1000) for one in many]
         params = FetchParams(-1, 0, 1, 1_000_000, Isolation.READ_UNCOMMITTED)
         for epoch, session_id in ((0, 0), (1, 7)):
-            opening = {"is_privileged": False, "now_ms": 0.0}
+            opening: dict[str, Any] = {"is_privileged": False, "now_ms": 0.0}
             entries = wanted if not epoch else wanted[:500]
             if in_turns:
                 context = await open_in_turns(cache, session_id, epoch, entries, (), **opening)
@@ -374,7 +377,7 @@ def test_what_a_large_fetch_names_and_forgets_is_forgotten_and_the_rest_of_it_st
     async def scenario() -> None:
         reader = Reader()
         cache = SessionCache(10, lambda: 7, MetricRegistry(ManualClock()))
-        opening = {"is_privileged": False, "now_ms": 0.0}
+        opening: dict[str, Any] = {"is_privileged": False, "now_ms": 0.0}
         context = open_context(cache, 0, 0, [FetchEntry(T0, 0, 1000)], (), **opening)
         params = FetchParams(-1, 0, 1, 1_000_000, Isolation.READ_UNCOMMITTED)
         context.finish(reader.world.manager.fetches.read_all(params, context.entries()))

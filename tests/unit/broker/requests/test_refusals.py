@@ -119,10 +119,15 @@ class TestStopReplica:
     def refused(self, version: int, code: ErrorCode) -> StopReplicaResponse:
         api = APIS[ApiKey.STOP_REPLICA]
         request = StopReplicaRequest(
+            controller_id=0,
+            controller_epoch=0,
             ungrouped_partitions=[StopReplicaPartitionV0(topic_name="t", partition_index=1)],
             topics=[StopReplicaTopicV1(name="t", partition_indexes=[1])],
             topic_states=[
-                StopReplicaTopicState(topic_name="t", partition_states=[StopReplicaPartitionState(partition_index=1)])
+                StopReplicaTopicState(
+                    topic_name="t",
+                    partition_states=[StopReplicaPartitionState(partition_index=1, delete_partition=False)],
+                )
             ],
         )
         held = {0: "ungrouped_partitions", 1: "topics", 2: "topics", 3: "topic_states"}[version]

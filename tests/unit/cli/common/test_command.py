@@ -114,6 +114,7 @@ def moments_that_leave_the_lock_taken(kind: type[logging.StreamHandler]) -> tupl
     taken = 0
     for moment in itertools.count(1):
         handler = kind(io.StringIO())
+        assert handler.lock is not None
         logger = logging.Logger("interrupted")
         logger.addHandler(handler)
         logger.warning("the first one fills the cache of levels")

@@ -25,6 +25,9 @@ class Clock:
     def monotonic_ms(self) -> float:
         return self.now
 
+    def monotonic_s(self) -> float:
+        return self.monotonic_ms() / 1000
+
 
 def view(count: int, leader: int = 0, error: ErrorCode = ErrorCode.NONE) -> ClusterView:
     partitions = tuple(PartitionInfo("t", n, leader, 0, (0,), (0,), ()) for n in range(count))

@@ -5,7 +5,7 @@ import random
 import time
 from array import array
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -101,7 +101,8 @@ def test_bytes_may_come_in_three_types_and_as_they_are_at_the_call() -> None:
     async def run() -> None:
         async with world.producer() as producer:
             value = bytearray(b"now")
-            await producer.send("t", value, key=memoryview(b"k"), headers=[("h", bytearray(b"x"))], partition=0)
+            headers = [("h", cast(bytes, bytearray(b"x")))]
+            await producer.send("t", value, key=memoryview(b"k"), headers=headers, partition=0)
             value[:] = b"xxx"
 
     run_virtual(run())
@@ -178,7 +179,8 @@ def test_an_answer_that_makes_no_sense_fails_its_batches_and_no_more() -> None:
     async def run() -> None:
         async with world.producer() as producer:
             await producer.partitions_for("t")
-            world.cluster.answers[ApiKey.PRODUCE] = lambda _: ProduceResponse(responses=[None], throttle_time_ms=0)
+            malformed = ProduceResponse(responses=[cast(Any, None)], throttle_time_ms=0)
+            world.cluster.answers[ApiKey.PRODUCE] = lambda _: malformed
             lost = await producer.send("t", b"v")
             with pytest.raises(KafkaError):
                 await asyncio.wait_for(_result(lost), 5)

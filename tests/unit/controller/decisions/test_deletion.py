@@ -14,7 +14,8 @@ from kafka_py.wire.messages.stop_replica import (
 )
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
-REQUEST = ControllerRequest(2, StopReplicaRequest(), 3, (T0, T1, U0))
+STOP = StopReplicaRequest(controller_id=0, controller_epoch=0)
+REQUEST = ControllerRequest(2, STOP, 3, (T0, T1, U0))
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def test_only_partitions_to_delete_of_topics_in_deletion_matter(cluster: Control
     assert (event.broker, event.error_code, event.partition_errors) == (2, 0, {T0: 0, T1: 56})
     assert event_of_reply(cluster, REQUEST, response(u0=0)) is None
     assert event_of_reply(cluster, REQUEST, response()) is None
-    assert event_of_reply(cluster, ControllerRequest(2, StopReplicaRequest(), 3), response(t0=0)) is None
+    assert event_of_reply(cluster, ControllerRequest(2, STOP, 3), response(t0=0)) is None
 
 
 def test_a_refusal_of_a_whole_request_is_one_of_each_replica_that_it_names(cluster: ControllerContext) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.coordinator.groups.member import Protocols
-from kafka_py.coordinator.groups.requests import Leaver
+from kafka_py.coordinator.groups.requests import JoinResult, Leaver
 from kafka_py.coordinator.groups.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
 from kafka_py.testing.fakes.groups import GROUP, GroupWorld, Limits, Reply
 
@@ -44,11 +44,8 @@ class Schedule:
         actions = (self.join, self.join, self.rejoin, self.rejoin, self.sync, self.sync, self.heartbeat, self.leave,
                    self.pass_time, self.pass_time, self.release, self.move)  # fmt: skip
         chance.choice(actions)()
-        self.known += [
-            reply.result.member_id
-            for reply in self.replies
-            if hasattr(reply.result, "member_id") and reply.result.member_id not in self.known
-        ]
+        answers = [reply.result for reply in self.replies if isinstance(reply.result, JoinResult)]
+        self.known += [answer.member_id for answer in answers if answer.member_id not in self.known]
         self.check()
 
     def join(self) -> None:

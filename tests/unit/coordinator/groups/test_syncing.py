@@ -3,6 +3,8 @@
 Source: docs/reference/groups.md, section 5.
 """
 
+from typing import Any
+
 import pytest
 
 from kafka_py.base.errors import ErrorCode
@@ -105,7 +107,7 @@ def test_guards_in_their_order() -> None:
     world = GroupWorld()
     assert world.sync("a-1", 1).value == SyncResult(error=ErrorCode.UNKNOWN_MEMBER_ID)
     a, b = world.joined("a", "b")
-    wrong = {"protocol_type": "connect", "protocol": "own"}
+    wrong: dict[str, Any] = {"protocol_type": "connect", "protocol": "own"}
     assert world.sync("c-3", 0, **wrong).value.error is ErrorCode.UNKNOWN_MEMBER_ID
     assert world.sync(a, 0, **wrong).value.error is ErrorCode.ILLEGAL_GENERATION
     assert world.sync(a, 2, **wrong).value.error is ErrorCode.ILLEGAL_GENERATION

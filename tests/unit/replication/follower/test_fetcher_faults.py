@@ -145,7 +145,7 @@ class Broker:
         await self.until(lambda: self.end(SOUND) == LEADER_END)
         await self.until(lambda: self.end(HURT) == LEADER_END or HURT in self.fetchers.failed)
         assert SOUND not in self.fetchers.failed
-        assert [record.value[:1] for record in self.disks[SOUND].read_all()][-1] == b"l"
+        assert [(record.value or b"")[:1] for record in self.disks[SOUND].read_all()][-1] == b"l"
 
 
 NEEDS_A_DESCRIPTOR = ("open", "list")
@@ -354,7 +354,7 @@ def test_records_that_were_fetched_for_a_former_role_are_not_appended_in_the_nex
                 ends.append(broker.end(HURT))
                 broker.fetchers.stop([HURT])
 
-        broker.following.take = take_and_lose_the_role  # type: ignore[method-assign]
+        broker.following.take = take_and_lose_the_role  # type: ignore[method-assign,assignment]
         broker.fetchers.start(broker.partitions.values())
         await broker.until(lambda: ends and broker.end(SOUND) == LEADER_END)
         assert ends == [broker.end(HURT)]

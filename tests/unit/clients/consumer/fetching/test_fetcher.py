@@ -202,7 +202,8 @@ def test_a_fetch_that_could_not_be_sent_is_not_taken_for_sent(monkeypatch: pytes
             known.clear()
         known.update({TopicPartition(topic.topic, each.partition): each for topic in request.topics
                       for each in topic.partitions})  # fmt: skip
-        asked = FetchRequest(topics=[FetchTopic(topic=tp.topic, partitions=[each]) for tp, each in known.items()])
+        topics = [FetchTopic(topic=tp.topic, partitions=[each]) for tp, each in known.items()]
+        asked = FetchRequest(replica_id=-1, max_wait_ms=0, min_bytes=0, topics=topics)
         answer = answer_fetch(world.cluster, node_id, asked, ErrorCode.NONE)
         answer.session_id = 7
         return answer
