@@ -17,7 +17,7 @@ from kafka_py.base.timers import Timer, Timers
 
 K = TypeVar("K", bound=Hashable)
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class DelayedOperation:
@@ -120,7 +120,7 @@ class Purgatory(Generic[K]):
                 operation.touched(key)
                 completed += operation.try_complete()
             except Exception:
-                log.exception("Purgatory %s: an attempt failed", self.name)
+                _log.exception("Purgatory %s: an attempt failed", self.name)
                 self._complete_failed(operation)
         return completed
 
@@ -143,14 +143,14 @@ class Purgatory(Generic[K]):
                 try:
                     completed += operation.complete()
                 except Exception:
-                    log.exception("Purgatory %s: completing on shutdown failed", self.name)
+                    _log.exception("Purgatory %s: completing on shutdown failed", self.name)
         return completed
 
     def _complete_failed(self, operation: DelayedOperation) -> None:
         try:
             operation.complete()
         except Exception:
-            log.exception("Purgatory %s: completing after a failed attempt failed too", self.name)
+            _log.exception("Purgatory %s: completing after a failed attempt failed too", self.name)
 
     def _forget(self, operation: DelayedOperation, keys: tuple[Hashable, ...]) -> None:
         watchers = self._watchers

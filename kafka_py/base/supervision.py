@@ -31,7 +31,7 @@ Schedule = Callable[[float, Callable[[], None]], object]
 Every = Callable[[float, Callable[[], object], str], object]
 """(interval_ms, work, activity): has `work` called again and again, under a supervisor."""
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class Backoff(NamedTuple):
@@ -75,7 +75,7 @@ class Supervisor:
         """
         self.failures[activity] += 1
         about = activity if item is None else f"{activity}: {item}"
-        log.error("%s failed", about, exc_info=error)
+        _log.error("%s failed", about, exc_info=error)
 
     # ---- one task
 

@@ -20,7 +20,7 @@ from kafka_py.base.clock import Clock
 TICK_MS = 1
 SLOTS = 20
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class Cancellable(Protocol):
@@ -141,7 +141,7 @@ class Timers:
         try:
             timer.callback()
         except Exception:
-            log.exception("A timer's callback failed")
+            _log.exception("A timer's callback failed")
         return 1
 
     def _arm(self, now_ms: float) -> None:

@@ -19,7 +19,7 @@ from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.session import ZkError
 from kafka_py.zk.store import ZkStore
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 async def leave_in_order(
@@ -33,17 +33,17 @@ async def leave_in_order(
         try:
             response = await _ask(store, broker_id, broker_epoch(), config, listener, network=network, clock=clock)
         except (OSError, ZkError, MalformedZNode, TimeoutError) as error:
-            log.info("Controlled shutdown: attempt %d failed: %s", attempt + 1, error)
+            _log.info("Controlled shutdown: attempt %d failed: %s", attempt + 1, error)
             continue
         if response is None:
-            log.info("Controlled shutdown: there is no controller")
+            _log.info("Controlled shutdown: there is no controller")
         elif response.error_code == ErrorCode.NONE and not response.remaining_partitions:
-            log.info("Controlled shutdown succeeded")
+            _log.info("Controlled shutdown succeeded")
             return True
         else:
             left = len(response.remaining_partitions)
-            log.info("Controlled shutdown: error %d, this broker still leads %d partitions", response.error_code, left)
-    log.warning("Controlled shutdown did not succeed, stopping without it")
+            _log.info("Controlled shutdown: error %d, this broker still leads %d partitions", response.error_code, left)
+    _log.warning("Controlled shutdown did not succeed, stopping without it")
     return False
 
 

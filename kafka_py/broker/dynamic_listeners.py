@@ -18,7 +18,7 @@ from kafka_py.net.listener import BindFailed
 from kafka_py.net.socket_server import SocketServer
 from kafka_py.zk.session import ZkError
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class DynamicListeners:
@@ -60,4 +60,4 @@ async def _advertise(registration: Registration, advertised: Sequence[Endpoint])
     try:
         await registration.advertise(advertised)
     except ZkError as error:
-        log.error("The new addresses of this broker could not be written to ZooKeeper: %s", error)
+        _log.error("The new addresses of this broker could not be written to ZooKeeper: %s", error)

@@ -17,7 +17,7 @@ from kafka_py.log.disk.files import explained
 from kafka_py.zk.notifications import NotificationStore
 from kafka_py.zk.session import ZkError
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 _ACTIVITY = "loss of a log directory"
 
@@ -56,4 +56,4 @@ class LogDirFailures:
         try:
             await self._notifications.announce_log_dir_failure(broker_id)
         except ZkError as error:
-            log.error("The controller could not be notified of the failed log directory: %s", error)
+            _log.error("The controller could not be notified of the failed log directory: %s", error)

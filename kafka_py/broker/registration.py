@@ -17,7 +17,7 @@ from kafka_py.zk.brokers import BrokerStore
 from kafka_py.zk.session import NodeExists
 from kafka_py.zk.znodes import BrokerEndpoint, BrokerIdZNode
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 _NO_JMX = -1
 _FORMER_LIFE_POLL_S = 0.1
@@ -60,7 +60,7 @@ class Registration:
                         f"broker.id {self._broker_id} is in use: a broker with this id is registered in ZooKeeper"
                     ) from None
             if not waited:
-                log.info("Waiting for the ZooKeeper session of this broker's previous process to expire")
+                _log.info("Waiting for the ZooKeeper session of this broker's previous process to expire")
                 waited = True
             await asyncio.sleep(_FORMER_LIFE_POLL_S)
 
@@ -68,7 +68,7 @@ class Registration:
         """Registers in the current session; returns the broker epoch. Raises NodeExists."""
         epoch = await self._brokers.register(self._broker_id, self._znode())
         listed = ", ".join(self.endpoints)
-        log.info("Broker %d is registered as %s, epoch %d", self._broker_id, listed, epoch)
+        _log.info("Broker %d is registered as %s, epoch %d", self._broker_id, listed, epoch)
         return epoch
 
     async def advertise(self, advertised: Sequence[Endpoint]) -> None:
@@ -77,7 +77,7 @@ class Registration:
         if endpoints != self._endpoints:
             self._endpoints = endpoints
             await self._brokers.update(self._broker_id, self._znode())
-            log.info("Broker %d is now advertised at %s", self._broker_id, ", ".join(self.endpoints))
+            _log.info("Broker %d is now advertised at %s", self._broker_id, ", ".join(self.endpoints))
 
     def _znode(self) -> BrokerIdZNode:
         return BrokerIdZNode.of(

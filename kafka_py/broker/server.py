@@ -48,7 +48,7 @@ from kafka_py.zk.notifications import NotificationListener, config_change_listen
 from kafka_py.zk.session import SessionState, ZkSession
 from kafka_py.zk.store import ZkStore
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 _CONTROLLER_STOP_S = 10.0
 
@@ -127,8 +127,8 @@ class KafkaServer:
             raise
         self.state = BrokerState.RUNNING
         for line in report_lines(self._report()):
-            log.info(line)
-        log.info("[KafkaServer id=%d] started", self.broker_id)
+            _log.info(line)
+        _log.info("[KafkaServer id=%d] started", self.broker_id)
 
     def _report(self) -> Started:
         assert self._log_dirs is not None and self._registration is not None
@@ -142,15 +142,15 @@ class KafkaServer:
         )
 
     async def _start(self) -> None:
-        log.info(version_line())
+        _log.info(version_line())
         for warning in warnings_of(self.config):
-            log.warning(warning)
+            _log.warning(warning)
         await self.observation.start(self._every)
         measure(self._session, self.registry)
         await self._session.connect()
         await self.store.brokers.ensure_top_level_paths()
         self.cluster_id = await self.store.brokers.cluster_id_or_create(self._outside.chance.new_uuid)
-        log.info("Cluster ID = %s", self.cluster_id)
+        _log.info("Cluster ID = %s", self.cluster_id)
         log_dirs = self._log_dirs = self._open_log_dirs()
         self.broker_id = await self._find_broker_id(log_dirs)
         AppInfo(self.registry, self._started_ms, id=str(self.broker_id))
@@ -313,7 +313,7 @@ class KafkaServer:
         """Stops in order: moves leaders away, stops serving requests, closes the logs and the ZooKeeper session."""
         if self.state is not BrokerState.RUNNING:
             return
-        log.info("[KafkaServer id=%d] shutting down", self.broker_id)
+        _log.info("[KafkaServer id=%d] shutting down", self.broker_id)
         if self.config.controlled_shutdown_enable and self._session.state is SessionState.CONNECTED:
             self.state = BrokerState.PENDING_CONTROLLED_SHUTDOWN
             await leave_in_order(
@@ -332,7 +332,7 @@ class KafkaServer:
         await self._close_logs()
         await self._session.close()
         self.state = BrokerState.NOT_RUNNING
-        log.info("[KafkaServer id=%d] shut down completed", self.broker_id)
+        _log.info("[KafkaServer id=%d] shut down completed", self.broker_id)
 
     async def _stop_serving(self) -> None:
         assert self._sockets is not None and self.dispatcher is not None
@@ -355,7 +355,7 @@ class KafkaServer:
             async with asyncio.timeout(_CONTROLLER_STOP_S):
                 await self._controller.shutdown()
         except TimeoutError:
-            log.warning("The controller did not stop within %.0f s, continuing without it", _CONTROLLER_STOP_S)
+            _log.warning("The controller did not stop within %.0f s, continuing without it", _CONTROLLER_STOP_S)
 
     async def _close_logs(self) -> None:
         """Flushes and closes the logs; only a directory whose logs all closed without error is marked clean."""

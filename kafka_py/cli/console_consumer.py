@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kafka_py.clients.consumer.consumer import Consumer
     from kafka_py.clients.consumer.fetching.records import ConsumerRecord
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 DEFAULT_FORMATTER = "kafka.tools.DefaultMessageFormatter"
 POLL_RECORDS = 5000
@@ -200,7 +200,7 @@ def _warn_if_missing(consumer: Consumer, topic: str) -> None:
 
     with suppress(ClientTimeout):
         if not consumer.partitions_for(topic, POLL_S):
-            log.warning("Topic %s does not exist; waiting for it", topic)
+            _log.warning("Topic %s does not exist; waiting for it", topic)
 
 
 def rewind(consumer: Consumer, records: Iterable[ConsumerRecord]) -> None:

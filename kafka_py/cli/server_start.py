@@ -53,7 +53,7 @@ _EXPECTED = (
 )
 """Why a start fails for reasons that the operator can mend: one line each."""
 
-log = logging.getLogger("kafka.Kafka")
+_log = logging.getLogger("kafka.Kafka")
 
 
 def parse_arguments(arguments: Sequence[str]) -> dict[str, str]:
@@ -89,7 +89,7 @@ def main(arguments: Sequence[str]) -> int:
         return 1
     logs = set_up(os.environ)
     if os.environ.get("JMX_PORT"):
-        log.warning("JMX_PORT is set, but there is no JMX here: metrics.http.port offers the metrics to Prometheus")
+        _log.warning("JMX_PORT is set, but there is no JMX here: metrics.http.port offers the metrics to Prometheus")
     try:
         config = BrokerConfig.parse(parse_arguments(arguments))
         config.connect_string()  # without ZooKeeper there is nothing to start
@@ -126,13 +126,13 @@ async def _run(config: BrokerConfig, watch: LoopWatch, logs: ServerLogs) -> int:
     except _EXPECTED as error:
         return _fail(error.detail if isinstance(error, ConfigError) else str(error))
     except Exception:
-        log.critical("The broker could not start", exc_info=True)
+        _log.critical("The broker could not start", exc_info=True)
         return 1
     gc.freeze()
     await asyncio.wait({stop, server.failed}, return_when=asyncio.FIRST_COMPLETED)
     if server.failed.done():
         return _fail(server.failed.result())
-    log.info("Got %s", stop.result())
+    _log.info("Got %s", stop.result())
     await server.shutdown()
     return 0
 

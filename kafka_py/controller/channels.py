@@ -28,7 +28,7 @@ RESEND_AFTER_MS = 100
 _ACTIVITY = "requests of the controller"
 _PAUSE_AFTER_FAILURE = Backoff(100.0, 1_000.0)
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 Connect = Callable[[Address], Awaitable[LinkConnection]]
@@ -105,7 +105,7 @@ class Channel:
                 reason = f"{type(error).__name__}: {error}"
                 if reason != logged:  # logged once, not ten times a second
                     name, logged = type(request.message).__name__, reason
-                    log.warning("Broker %d does not accept %s (%s), retrying", self.broker, name, reason)
+                    _log.warning("Broker %d does not accept %s (%s), retrying", self.broker, name, reason)
                     if not isinstance(error, OSError | TimeoutError):
                         self._context.supervisor.report(_ACTIVITY, error, f"{name} to broker {self.broker}")
                 await asyncio.sleep(RESEND_AFTER_MS / 1000)
@@ -149,7 +149,7 @@ class Channels:
         """Queues a request; one to a broker without a channel is dropped."""
         channel = self._channels.get(request.broker)
         if channel is None:
-            log.warning("Not sending %s to broker %d: not registered", type(request.message).__name__, request.broker)
+            _log.warning("Not sending %s to broker %d: not registered", type(request.message).__name__, request.broker)
         else:
             channel.send(request)
 

@@ -45,7 +45,7 @@ CLOSE_WITHIN_S = 5.0
 QUIET_S = 300
 """After this time without an event, the histogram of queue times is reset."""
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class Controller:
@@ -246,15 +246,15 @@ class Controller:
         try:
             await self._dispatch(queued)
         except ControllerMoved as error:
-            log.info("Broker %d is no longer the controller: %s", self.broker_id, error)
+            _log.info("Broker %d is no longer the controller: %s", self.broker_id, error)
             queued.preempt()
             await self._guarded(self._maybe_resign)
         except MissingListener as error:
-            log.error("Requests to brokers cannot be sent, resigning as controller: %s", error)
+            _log.error("Requests to brokers cannot be sent, resigning as controller: %s", error)
             queued.preempt()
             await self._guarded(self._force_reelection)
         except SESSION_GONE as error:
-            log.warning("%s was not finished: %s", type(event).__name__, error)
+            _log.warning("%s was not finished: %s", type(event).__name__, error)
             queued.preempt()
         except Exception as error:
             queued.refuse(error)
@@ -265,7 +265,7 @@ class Controller:
         try:
             await step()
         except (*SESSION_GONE, ControllerMoved) as error:
-            log.warning("Resigning as controller was not finished: %s", error)
+            _log.warning("Resigning as controller was not finished: %s", error)
         except Exception as error:
             self._supervisor.report("controller", error, "resignation")
 
@@ -322,11 +322,11 @@ class Controller:
         """Creates /controller if there is none, and then fails over."""
         await self._read_active_controller()
         if self.active_controller_id != NO_CONTROLLER:
-            log.info("Broker %d is the controller", self.active_controller_id)
+            _log.info("Broker %d is the controller", self.active_controller_id)
             return
         try:
             elected = await self._store.election.elect(self.broker_id, self._clock.wall_ms())
-            log.info(
+            _log.info(
                 "Broker %d was elected controller, with epoch %d (znode version %d)",
                 self.broker_id, elected.epoch, elected.epoch_zk_version,
             )  # fmt: skip
@@ -335,7 +335,7 @@ class Controller:
             self.active_controller_id = self.broker_id
             await executor.run(fail_over(executor.cluster, self._settings))
         except ControllerMoved as error:
-            log.info("Another broker was elected: %s", error)
+            _log.info("Another broker was elected: %s", error)
             await self._maybe_resign()
         except SESSION_GONE:
             raise  # a new session runs for election itself
@@ -363,7 +363,7 @@ class Controller:
         executor, self._executor = self._executor, None
         if executor is not None:
             executor.end()
-            log.info("Broker %d has resigned as controller, epoch %d", self.broker_id, executor.epoch)
+            _log.info("Broker %d has resigned as controller, epoch %d", self.broker_id, executor.epoch)
         self._gauges.show(None)
 
     # ---- ZooKeeper

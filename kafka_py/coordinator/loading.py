@@ -31,7 +31,7 @@ from kafka_py.records.batch import (
 from kafka_py.records.control import ControlType, read_control_type
 from kafka_py.records.legacy_records import EntryContents, open_entry, parse_entries
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 LOADING_TURN_MS = 2.0
 """How long this work holds the loop before it yields."""
@@ -135,7 +135,7 @@ class PartitionLoad:
 
     def _skip_segment(self, offset: int, reason: Exception) -> int:
         following = self._next_segment(offset)
-        log.error("%s: offsets %d to %d cannot be read and are left out: %s", self._name, offset, following, reason)
+        _log.error("%s: offsets %d to %d cannot be read and are left out: %s", self._name, offset, following, reason)
         self._replay.damaged(offset, reason)
         return following
 
@@ -173,7 +173,7 @@ class PartitionLoad:
                 self.record_count += len(records)
                 await self._turn.maybe_yield()
         except (CorruptBatch, KafkaError) as corrupt:
-            log.error("%s: the batch at offset %d is left out: %s", self._name, header.base_offset, corrupt)
+            _log.error("%s: the batch at offset %d is left out: %s", self._name, header.base_offset, corrupt)
             self._replay.damaged(header.base_offset, corrupt)
         if self.record_count >= self._settle_at:
             self._settle_at = self.record_count + SETTLE_EVERY

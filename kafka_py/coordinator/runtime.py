@@ -27,7 +27,7 @@ from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.records.batch import HEADER_SIZE
 from kafka_py.records.java_hash import partition_for_id
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 Appended = Callable[[ErrorCode, int], None]
 """(outcome, base offset of the batch or -1), on the loop."""
@@ -155,7 +155,7 @@ class CoordinatorRuntime:
         """This broker leads the partition: its state is loaded, unless it is already."""
         if not self._accept(partition, leader_epoch) or partition in self.owned or partition in self._loading:
             return
-        log.info("Loading %s-%d in leader epoch %d", self.topic, partition, leader_epoch)
+        _log.info("Loading %s-%d in leader epoch %d", self.topic, partition, leader_epoch)
         self._loading[partition] = _Load()
         self._enqueue(partition)
 
@@ -168,7 +168,7 @@ class CoordinatorRuntime:
         if self._loading.pop(partition, None) is None and partition not in self.owned:
             return
         self.owned.discard(partition)
-        log.info("Dropping the state of %s-%d", self.topic, partition)
+        _log.info("Dropping the state of %s-%d", self.topic, partition)
         steps = self._state.unload(partition)
         for _ in steps:
             self._around.spawn(self._in_turns(steps))
@@ -178,7 +178,7 @@ class CoordinatorRuntime:
         """Whether the leader epoch is not older than the latest known one."""
         known = self._epochs.get(partition, -1)
         if leader_epoch < known:
-            log.info("%s-%d: leader epoch %d is past, it is %d", self.topic, partition, leader_epoch, known)
+            _log.info("%s-%d: leader epoch %d is past, it is %d", self.topic, partition, leader_epoch, known)
             return False
         self._epochs[partition] = leader_epoch
         return True
@@ -255,7 +255,7 @@ class CoordinatorRuntime:
             )
             done = await reading.run()
         except (KafkaError, OSError) as error:
-            log.error("%s-%d was not loaded: %s", self.topic, partition, error)
+            _log.error("%s-%d was not loaded: %s", self.topic, partition, error)
             if isinstance(error, KafkaError) and error.code is ErrorCode.COORDINATOR_NOT_AVAILABLE:
                 load.refusal = error
         except Exception as error:
@@ -275,5 +275,5 @@ class CoordinatorRuntime:
         self.owned.add(partition)
         took_ms = self._around.clock.monotonic_ms() - began_ms
         self._around.loaded(took_ms)
-        log.info("Loaded %d records of %s-%d in %.0f ms", reading.record_count, self.topic, partition, took_ms)
+        _log.info("Loaded %d records of %s-%d in %.0f ms", reading.record_count, self.topic, partition, took_ms)
 

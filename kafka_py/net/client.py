@@ -42,7 +42,7 @@ MOST_RESPONSE_BYTES = (1 << 31) - 1
 READS_IN_A_ROW = 16
 _SIZE_FIELD = 4
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class ConnectionLost(ConnectionError):
@@ -287,7 +287,7 @@ class BrokerConnection:
 
     def _end_unforeseen(self, error: Exception) -> None:
         """Fails the requests in flight, whose callers would otherwise wait forever."""
-        log.error("%r: a response could not be taken", self, exc_info=error)
+        _log.error("%r: a response could not be taken", self, exc_info=error)
         self._end(f"a response could not be taken: {error!r}")
 
     # ---- versions
@@ -324,7 +324,7 @@ class BrokerConnection:
         if self.closed:
             return
         self.closed = True
-        log.debug("%r ended: %s", self, reason)
+        _log.debug("%r ended: %s", self, reason)
         self._loop.remove_reader(self._fileno)
         if self._writes:
             self._loop.remove_writer(self._fileno)

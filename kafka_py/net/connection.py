@@ -22,7 +22,7 @@ from kafka_py.net.metrics import SocketMetrics
 from kafka_py.net.principal import ANONYMOUS, Principal
 from kafka_py.net.transport import Transport
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 OnRequest = Callable[["Connection", int, bytearray], None]
 """(connection, slot, frame): called for each request; responds through `connection.respond(slot, ...)`."""
@@ -149,14 +149,14 @@ class Connection:
                     self._waiting[slot] = size = len(frame)
                     self._waiting_bytes += size
         except Exception:
-            log.exception("Closing connection %s: its request failed", self.id)
+            _log.exception("Closing connection %s: its request failed", self.id)
             self.close("a request failed")
             return
         finally:
             self._in_turn = False
         if self._receiver.failure is not None and not self._backlog:
             # The rest of the stream is malformed. Responses to earlier requests that are ready are still sent.
-            log.warning("Closing connection %s: %s", self.id, self._receiver.failure)
+            _log.warning("Closing connection %s: %s", self.id, self._receiver.failure)
             self.close(str(self._receiver.failure))
             return
         self.end_turn()
@@ -362,14 +362,14 @@ class Connection:
     def _end(self, error: OSError) -> None:
         """The peer has closed the stream, which is not logged."""
         quiet = isinstance(error, (PeerClosed, ConnectionError, TimeoutError))
-        log.log(logging.DEBUG if quiet else logging.WARNING, "Connection %s ended: %s", self.id, error)
+        _log.log(logging.DEBUG if quiet else logging.WARNING, "Connection %s ended: %s", self.id, error)
         self._shut()
 
     def close(self, reason: str) -> None:
         """End it from this side; what is ready to leave gets one chance."""
         if self.closed:
             return
-        log.debug("Closing connection %s: %s", self.id, reason)
+        _log.debug("Closing connection %s: %s", self.id, reason)
         if self._sender.parts:
             try:
                 self._sender.flush()

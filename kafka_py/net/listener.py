@@ -19,7 +19,7 @@ ACCEPTS_A_TURN = 64
 """New connections taken before others get their turn."""
 OUT_OF_FILES_PAUSE_MS = 500
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 _OUT_OF_RESOURCES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
@@ -71,7 +71,7 @@ class Listener:
 
     def start(self) -> None:
         """Begin to accept."""
-        log.info("Awaiting socket connections on %s:%d.", self.endpoint.host or "0.0.0.0", self.port)
+        _log.info("Awaiting socket connections on %s:%d.", self.endpoint.host or "0.0.0.0", self.port)
         self.resume()
 
     def resume(self) -> None:
@@ -104,7 +104,7 @@ class Listener:
                 return
             except OSError as error:
                 unforeseen = None if error.errno in _OUT_OF_RESOURCES else error
-                log.error(
+                _log.error(
                     "Listener %s cannot accept, trying again: %s", self.endpoint.listener_name, error,
                     exc_info=unforeseen,
                 )  # fmt: skip
@@ -113,7 +113,7 @@ class Listener:
             try:
                 self._on_accept(connected, plain_address(address[0]), address[1])
             except Exception:
-                log.exception("Listener %s could not serve a connection, which is closed", self.endpoint.listener_name)
+                _log.exception("Listener %s could not serve a connection, which is closed", self.endpoint.listener_name)
                 connected.close()
 
     def close(self) -> None:

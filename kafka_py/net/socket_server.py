@@ -46,7 +46,7 @@ SWEEPS_PER_IDLE_TIME = 16
 SHORTEST_SWEEP_MS = 20.0
 LONGEST_SWEEP_MS = 10_000.0
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class _Served:
@@ -261,7 +261,7 @@ class SocketServer:
     def _accept(self, served: _Served, connected: socket.socket, host: str, port: int) -> None:
         endpoint = served.listener.endpoint
         if not self._limits.allows_host(host):
-            log.info("Rejected connection from %s: too many connections from this address", host)
+            _log.info("Rejected connection from %s: too many connections from this address", host)
             self.metrics.refused += 1
             connected.close()
             return

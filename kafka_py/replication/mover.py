@@ -36,7 +36,7 @@ from kafka_py.replication.state.hosted import HostedPartitions
 from kafka_py.replication.state.partition import Partition
 from kafka_py.replication.state.throttle import Throttle
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 _ACTIVITY = "mover between log directories"
 _LOOK_AGAIN_S = 0.1
@@ -206,12 +206,12 @@ class LogDirMover:
     def _handle_exception(self, topic_partition: TopicPartition, error: Exception) -> None:
         """Retries a move later that lacks a file descriptor, and drops it after any other exception."""
         if isinstance(error, NoDescriptorsLeft):
-            log.warning("The move of %s is retried later: %s", topic_partition, error)
+            _log.warning("The move of %s is retried later: %s", topic_partition, error)
             self._waiting.set_aside(topic_partition, error)
             return
         if not isinstance(error, KafkaError | UnexpectedAppendOffset | OSError):
             self._supervisor.report(_ACTIVITY, error, topic_partition)
-        log.warning("The move of %s between log directories is dropped: %s", topic_partition, error)
+        _log.warning("The move of %s between log directories is dropped: %s", topic_partition, error)
         self._end(topic_partition, FAILED)
         self.failed.add(topic_partition)
 

@@ -41,7 +41,7 @@ from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.session import ZkError
 from kafka_py.zk.topics import TopicIdentity
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 _ACTIVITY = "change of role"
 
@@ -159,7 +159,7 @@ class RoleChanges:
         code = check_role(request, self._local_replica(request.topic_partition), self._hosted.broker_id)
         if code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             assigned = listed(request.state.replicas)
-            log.warning("%s is assigned to %s, not to this broker", request.topic_partition, assigned)
+            _log.warning("%s is assigned to %s, not to this broker", request.topic_partition, assigned)
         return code
 
     def _local_replica(self, topic_partition: TopicPartition) -> LocalReplica:
@@ -198,7 +198,7 @@ class RoleChanges:
         try:
             return await self._topic_identity(topic)
         except (ZkError, MalformedZNode) as error:
-            log.error("the id of topic %s cannot be read: %s", topic, error)
+            _log.error("the id of topic %s cannot be read: %s", topic, error)
             return None
 
     async def _replace(self, request: RoleRequest, present: TopicIdentity | None) -> ErrorCode:
@@ -207,9 +207,9 @@ class RoleChanges:
         held, found = self._local_replica(topic_partition).topic_id, self._replicas.log_dirs.get(topic_partition)
         end_offset = None if found is None else found.log_end_offset
         if not stale_logs.is_stale(end_offset, named, present, request.state, self._hosted.broker_id):
-            log.error("%s has topic id %s, not %s", topic_partition, held, named)
+            _log.error("%s has topic id %s, not %s", topic_partition, held, named)
             return ErrorCode.INCONSISTENT_TOPIC_ID
-        log.warning(
+        _log.warning(
             "%s: deleting %s, which belongs to the deleted topic %s: the topic of that name is %s now",
             topic_partition, found.directory if found is not None else "its state", held, named,
         )  # fmt: skip
@@ -253,7 +253,7 @@ class RoleChanges:
             partition, partition_log = self._with_log(request)
             state = request.state
             if role_to_take(state, self._hosted.broker_id, self._is_live) is NONE:
-                log.error("%s: its leader %d is not alive; it has no role", request.topic_partition, state.leader)
+                _log.error("%s: its leader %d is not alive; it has no role", request.topic_partition, state.leader)
                 self._hosted.partitions[request.topic_partition] = partition
                 return partition
             changed = partition.become_follower(state, partition_log)
@@ -348,7 +348,7 @@ class RoleChanges:
     def _error_of(self, topic_partition: TopicPartition, error: Exception) -> ErrorCode:
         """The error code of an exception of one partition; an unexpected one is reported with its traceback."""
         if isinstance(error, KafkaError):
-            log.error("%s: %s", topic_partition, error)
+            _log.error("%s: %s", topic_partition, error)
             return error.code
         if isinstance(error, OSError):
             self._hosted.on_storage_error(topic_partition, error)

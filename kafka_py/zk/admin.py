@@ -23,7 +23,7 @@ from kafka_py.zk.znodes import (
     TopicPartitionRow,
 )
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 PRODUCER_ID_BLOCK_SIZE = 1000
 FEATURES_DISABLED = 0
@@ -97,7 +97,7 @@ class AdminStore:
         try:
             rows = PreferredReplicaElectionZNode.decode(found[0]).partitions
         except MalformedZNode as error:
-            log.error("the preferred replica election is ignored: %s", error)
+            _log.error("the preferred replica election is ignored: %s", error)
             return set()
         return {TopicPartition(*row) for row in rows}
 
@@ -163,7 +163,7 @@ def _requested(data: bytes | None) -> dict[TopicPartition, list[int]]:
     try:
         rows = ReassignPartitionsZNode.decode(data).partitions
     except MalformedZNode as error:
-        log.error("the reassignment is ignored: %s", error)
+        _log.error("the reassignment is ignored: %s", error)
         return {}
     return {TopicPartition(row.topic, row.partition): row.replicas for row in rows}
 

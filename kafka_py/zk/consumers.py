@@ -12,7 +12,7 @@ from kafka_py.zk.access import ZkAccess
 from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.znodes import OldConsumerOffsetZNode
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class OldConsumerStore:
@@ -30,7 +30,7 @@ class OldConsumerStore:
         try:
             return OldConsumerOffsetZNode.decode(found[0]).offset
         except MalformedZNode as error:
-            log.warning("%s is ignored: %s", path, error)
+            _log.warning("%s is ignored: %s", path, error)
             return None
 
     async def set_offset(self, group: str, topic_partition: TopicPartition, offset: int) -> None:

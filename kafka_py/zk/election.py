@@ -14,7 +14,7 @@ from kafka_py.zk.schema import MalformedZNode, NumberText
 from kafka_py.zk.session import BadVersion, CreateOp, MultiFailed, NodeExists, SetOp, Stat, Watch
 from kafka_py.zk.znodes import ControllerEpochZNode, ControllerZNode
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class ControllerEpoch(NamedTuple):
@@ -45,7 +45,7 @@ class ElectionStore:
         try:
             return ControllerZNode.decode(found[0]).brokerid
         except MalformedZNode as error:
-            log.error("no controller can be read: %s", error)
+            _log.error("no controller can be read: %s", error)
             return None
 
     async def controller_epoch(self) -> ControllerEpoch | None:

@@ -13,7 +13,7 @@ from kafka_py.zk.access import Found, ZkAccess, pipelined, raise_first
 from kafka_py.zk.config_znodes import ConfigChangeZNode, ConfigTypeZNode, ConfigZNode, desanitize, entity_path
 from kafka_py.zk.schema import MalformedZNode, load_json
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 def _overrides(entity: str, found: Found | None) -> dict[str, str]:
@@ -22,7 +22,7 @@ def _overrides(entity: str, found: Found | None) -> dict[str, str]:
     try:
         return ConfigZNode.decode(found[0]).config
     except MalformedZNode as error:
-        log.error("the overrides of %s cannot be read: %s", entity, error)
+        _log.error("the overrides of %s cannot be read: %s", entity, error)
         return {}
 
 

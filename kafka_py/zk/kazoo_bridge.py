@@ -21,7 +21,7 @@ from typing import Any
 
 from kazoo.handlers.threading import KazooTimeoutError
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 _READ_SIZE = 1 << 16
 
@@ -57,7 +57,7 @@ class LoopInbox:
             try:
                 call(*arguments)
             except Exception:
-                log.exception("a call posted to the loop failed")
+                _log.exception("a call posted to the loop failed")
 
 
 class BufferedSocket:
@@ -233,7 +233,7 @@ class LoopHandler:
             try:
                 func(*args, **kwargs)
             except Exception:
-                log.exception("the ZooKeeper connection thread failed")
+                _log.exception("the ZooKeeper connection thread failed")
 
         thread = threading.Thread(target=run, name="zookeeper-connection", daemon=True)
         thread.start()

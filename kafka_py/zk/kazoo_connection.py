@@ -40,7 +40,7 @@ from kafka_py.zk.session import (
     ZkError,
 )
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 _KAZOO_LOG = logging.getLogger("kafka_py.zk.kazoo")
 """kazoo logs several lines for every attempt to connect; only its errors are passed on."""
@@ -227,7 +227,7 @@ class KazooConnection:
                 self._client.stop()
                 self._client.close()
             except Exception as error:
-                log.warning("the ZooKeeper connection did not stop cleanly: %s", error)
+                _log.warning("the ZooKeeper connection did not stop cleanly: %s", error)
             self.inbox.post(finished)
 
         threading.Thread(target=run, name="zookeeper-stop", daemon=True).start()

@@ -55,7 +55,7 @@ from kafka_py.zk.session import (
 )
 from kafka_py.zk.watches import WatchKind
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 CLOSE_TIMEOUT_S = 6.0
 ABANDON_TIMEOUT_S = 0.5
@@ -232,7 +232,7 @@ class KazooSession(SessionLifecycle):
     def on_answer(self, connection: KazooConnection, request: Request, value: Any, error: ZkError | None) -> None:
         if request.answer is None:
             if error is not None and not isinstance(error, ConnectionLoss):
-                log.warning("watches could not be set again: %s", error)
+                _log.warning("watches could not be set again: %s", error)
             return
         if self._report_latency is not None and not isinstance(error, ConnectionLoss):
             self._report_latency((self._clock.monotonic_s() - request.issued_s) * 1000)

@@ -15,7 +15,7 @@ from kafka_py.base.supervision import Supervisor
 from kafka_py.zk.session import AuthFailed, Hook, SessionClosed, SessionExpired, SessionState, StateListener
 from kafka_py.zk.watches import WatchTable
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 CONNECTING, CONNECTED, SUSPENDED = SessionState.CONNECTING, SessionState.CONNECTED, SessionState.SUSPENDED
 EXPIRED, AUTH_FAILED, CLOSED = SessionState.EXPIRED, SessionState.AUTH_FAILED, SessionState.CLOSED
@@ -83,7 +83,7 @@ class SessionLifecycle:
     def _become(self, state: SessionState) -> None:
         """Changes the state, calls the listeners, and renews the session if it has ended."""
         previous, self._state = self._state, MOVES.after(self._state, state)
-        log.log(_LOUDNESS[state], "ZooKeeper session: %s", state.value)
+        _log.log(_LOUDNESS[state], "ZooKeeper session: %s", state.value)
         for listener in list(self._listeners):
             with self._supervisor.guard(_ACTIVITY, f"a listener on {state.value}"):
                 listener(state)
@@ -106,7 +106,7 @@ class SessionLifecycle:
                 await asyncio.sleep(RENEWAL_PAUSE_S)
             if self._state is CLOSED:
                 return
-            log.info("a new session has replaced the expired one")
+            _log.info("a new session has replaced the expired one")
             await self._run(self._after)
 
     async def _try_to_open(self) -> bool:

@@ -19,7 +19,7 @@ from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.session import ConnectionLoss, SessionClosed, SessionExpired, Watch, WatchEvent, ZkError
 from kafka_py.zk.znodes import IsrChangesZNode, IsrChangeZNode, LogDirEventsZNode, LogDirEventZNode, TopicPartitionRow
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 EXPIRY_MS = 15 * 60 * 1000
 RETRY_S = 1.0
@@ -51,7 +51,7 @@ class NotificationStore:
             try:
                 rows = IsrChangeZNode.decode(one[0]).partitions if one else []
             except MalformedZNode as error:
-                log.error("an ISR change notification cannot be read: %s", error)
+                _log.error("an ISR change notification cannot be read: %s", error)
                 continue
             changed.update(TopicPartition(*row) for row in rows)
         return changed
@@ -79,7 +79,7 @@ class NotificationStore:
             try:
                 brokers.update([LogDirEventZNode.decode(one[0]).broker] if one else [])
             except MalformedZNode as error:
-                log.error("a log directory event cannot be read: %s", error)
+                _log.error("a log directory event cannot be read: %s", error)
         return brokers
 
     async def delete_log_dir_events(self, names: Iterable[str], epoch_zk_version: int) -> None:
@@ -150,9 +150,9 @@ class NotificationListener:
         except SessionClosed:
             self._is_closed = True
         except SessionExpired as error:  # the hook of the new session starts the next round
-            log.error("the notifications of %s were not read: %s", self._root, error)
+            _log.error("the notifications of %s were not read: %s", self._root, error)
         except ZkError as error:
-            log.error("the notifications of %s were not read, retrying: %s", self._root, error)
+            _log.error("the notifications of %s were not read, retrying: %s", self._root, error)
             await asyncio.sleep(RETRY_S)
             self._woken.set()
 
@@ -162,7 +162,7 @@ class NotificationListener:
         try:
             numbers = {name: int(name.removeprefix(self._prefix)) for name in names}
         except ValueError:
-            log.error("%s: a notification whose name is not %s<number>: %s", self._root, self._prefix, listed(names))
+            _log.error("%s: a notification whose name is not %s<number>: %s", self._root, self._prefix, listed(names))
             return
         for name, number in numbers.items():
             if number > self._last_handled:

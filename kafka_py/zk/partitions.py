@@ -16,7 +16,7 @@ from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.session import BadVersion, CreateOp, DeleteOp, NodeExists, NoNode, SetOp, Stat, Watch, ZkError
 from kafka_py.zk.znodes import PartitionStateZNode, TopicPartitionsZNode, TopicPartitionZNode
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class LeaderAndIsr(NamedTuple):
@@ -137,7 +137,7 @@ class PartitionStore:
         stored = _state(partition, *found)
         if stored is not None and stored.to_znode() == value:
             return stored.zk_version
-        log.warning("%s: the state in ZooKeeper is %s, so ours was not written: %s", partition, stored, state)
+        _log.warning("%s: the state in ZooKeeper is %s, so ours was not written: %s", partition, stored, state)
         return None
 
 
@@ -145,6 +145,6 @@ def _state(partition: TopicPartition, data: bytes | None, stat: Stat) -> LeaderA
     try:
         value = PartitionStateZNode.decode(data)
     except MalformedZNode as error:
-        log.error("%s: the state in ZooKeeper cannot be read: %s", partition, error)
+        _log.error("%s: the state in ZooKeeper cannot be read: %s", partition, error)
         return None
     return LeaderAndIsr(value.leader, value.leader_epoch, tuple(value.isr), value.controller_epoch, stat.version)

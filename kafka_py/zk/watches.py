@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from kafka_py.zk.session import EventType, Watch, WatchEvent
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class WatchKind(enum.Enum):
@@ -51,7 +51,7 @@ class WatchTable:
             try:
                 watch(event)
             except Exception:
-                log.exception("a watch failed on %s", event)
+                _log.exception("a watch failed on %s", event)
 
     def paths(self, kind: WatchKind) -> Iterable[str]:
         """The paths on which a watch of this kind is set."""

@@ -21,7 +21,7 @@ MOST_AT_ONCE = 4
 TIMEOUT_S = 10
 MOST_HEADER_BYTES = 16 * 1024
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class MetricsServer:
@@ -55,7 +55,7 @@ class MetricsServer:
         except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             pass  # the client is gone or too slow: no response
         except Exception:
-            log.exception("A scrape of the metrics failed")
+            _log.exception("A scrape of the metrics failed")
         finally:
             writer.close()
             with contextlib.suppress(OSError):

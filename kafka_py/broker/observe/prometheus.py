@@ -21,7 +21,7 @@ from kafka_py.base.histograms import Histogram
 from kafka_py.base.meters import Fleet, MetricRegistry, MetricTable
 from kafka_py.base.metric_rows import Counter, Distribution, Gauge, Rate, Row, Sampled, Timing, Total, Value
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -96,7 +96,7 @@ class Exposition:
                 for lines, name, read in gauges:
                     lines.append(f"{name}{labels}}} {read(thing)}")
             except Exception as error:  # it may have been removed since `things` listed it
-                log.debug("%s%s}: %r", fleet.GROUP, labels, error)
+                _log.debug("%s%s}: %r", fleet.GROUP, labels, error)
             if number % _THINGS_PER_TURN == 0:
                 yield
 
@@ -106,7 +106,7 @@ class Exposition:
             try:
                 samples = list(_SAMPLES[type(row)](table, row))
             except Exception as error:  # one failing metric must not hide the others
-                log.warning("The metric %s,name=%s cannot be read: %r", table.GROUP, row.name, error)
+                _log.warning("The metric %s,name=%s cannot be read: %r", table.GROUP, row.name, error)
                 continue
             for sample in samples:
                 family = self._family(sample.name, sample.kind, row.about)

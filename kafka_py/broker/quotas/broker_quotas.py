@@ -19,7 +19,7 @@ from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.zk.config_znodes import entity_path
 from kafka_py.zk.entity_configs import ConfigStore
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 _IDLE_BUDGETS = "removal of idle quota budgets"
 
@@ -52,7 +52,7 @@ class BrokerQuotas:
             return
         unused = sorted(settings.keys() - CLIENT_KEYS.keys())
         if unused:
-            log.warning("%s of %s in ZooKeeper: this broker does not enforce them yet", ", ".join(unused), entity)
+            _log.warning("%s of %s in ZooKeeper: this broker does not enforce them yet", ", ".join(unused), entity)
         await finish(self.clients.applying(owner, settings), self._clock.monotonic_ms)
 
     def start(self, every: Every, supervisor: Supervisor) -> None:

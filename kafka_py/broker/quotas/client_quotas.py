@@ -18,7 +18,7 @@ from kafka_py.broker.quotas.quota_keys import CLIENT_KEYS, QuotaEntity, QuotaTyp
 from kafka_py.broker.quotas.sensors import Budget, MutationBudget
 from kafka_py.broker.settings.configs import QuotaOptions
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class ClientQuotas:
@@ -75,7 +75,7 @@ class ClientQuotas:
             try:
                 limit = limit_in(settings, name)
             except ValueError as error:
-                log.error("The quota %s of %s is ignored: %s", name, entity, error)
+                _log.error("The quota %s of %s is ignored: %s", name, entity, error)
                 limit = None
             if manager.limits.set_limit(entity, limit):
                 yield from manager.resetting_limits()

@@ -21,7 +21,7 @@ from kafka_py.log.model.configs import LogConfig
 from kafka_py.zk.config_znodes import DEFAULT_ENTITY, entity_path
 from kafka_py.zk.entity_configs import ConfigStore
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 UNCLEAN = "unclean.leader.election.enable"
 _QUOTA_KINDS = ("users", "clients", "ips")
@@ -76,13 +76,13 @@ class ConfigChanges:
             is_new = overrides != self._topics.overrides(name)
             self.set_topic(name, overrides)
             if is_new:
-                log.info("Settings of topic %s are now %s", name, shown(overrides, known=LogConfig.ROWS))
+                _log.info("Settings of topic %s are now %s", name, shown(overrides, known=LogConfig.ROWS))
         elif kind == "brokers":
             await self._apply_broker(name)
         elif kind in _QUOTA_KINDS:
             await self._on_quotas(entity, await self._stored.of_entity(entity))
         else:
-            log.error("A config change of an unknown kind is ignored: %s", entity)
+            _log.error("A config change of an unknown kind is ignored: %s", entity)
 
     def set_topic(self, topic: str, overrides: Mapping[str, str]) -> None:
         """Applies a topic's overrides to its logs."""
@@ -107,8 +107,8 @@ class ConfigChanges:
         try:
             await self._on_broker_config(self._live.current)
         except ConfigError as error:
-            log.error("A dynamic setting cannot be applied: %s", error.detail)
-        log.info("The broker's dynamic settings are now %s", shown(after))
+            _log.error("A dynamic setting cannot be applied: %s", error.detail)
+        _log.info("The broker's dynamic settings are now %s", shown(after))
 
     async def _broker_overrides(self, name: str) -> dict[str, str]:
         return await self._stored.of_entity(entity_path(("brokers", name)))

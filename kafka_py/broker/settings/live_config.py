@@ -14,7 +14,7 @@ from kafka_py.base.errors import ConfigError
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.broker.settings.setting_names import is_stored_password, misplaced, row_of
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class LiveConfig:
@@ -45,16 +45,16 @@ class LiveConfig:
         for name, value in overrides.items():
             row = row_of(name)
             if misplaced(name, is_default=is_default) is not None:
-                log.error("The dynamic setting %s may not be set at this level and is ignored", name)
+                _log.error("The dynamic setting %s may not be set at this level and is ignored", name)
                 continue
             if is_stored_password(name):
-                log.error("The dynamic setting %s is ignored: stored passwords are not supported", name)
+                _log.error("The dynamic setting %s is ignored: stored passwords are not supported", name)
                 continue
             try:
                 if row is not None:
                     row.parse(value)
             except ConfigError as error:
-                log.error("A dynamic setting is ignored: %s", error.detail)
+                _log.error("A dynamic setting is ignored: %s", error.detail)
                 continue
             accepted[name] = value  # a plug-in may use an unknown name, and DescribeConfigs shows it
         return accepted
@@ -63,5 +63,5 @@ class LiveConfig:
         try:
             self.current = self.static.override({**self.cluster_wide, **self.own})
         except ConfigError as error:
-            log.error("The dynamic settings contradict each other, the previous ones are kept: %s", error.detail)
+            _log.error("The dynamic settings contradict each other, the previous ones are kept: %s", error.detail)
         return self.current

@@ -14,7 +14,7 @@ from kafka_py.base.turns import sliced
 from kafka_py.log.model.broker_options import LogOptions
 from kafka_py.log.model.configs import LogConfig
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 BUILT_A_TURN = 64
 """Topics whose settings are computed in one turn of the loop; each takes some 25 microseconds."""
@@ -81,7 +81,7 @@ class TopicConfigs:
         try:
             return LogConfig.for_topic(self._broker, overrides)
         except ConfigError as error:
-            log.error("Settings of topic %s: %s", topic, error.detail)
+            _log.error("Settings of topic %s: %s", topic, error.detail)
         usable = {name: value for name, value in overrides.items() if self._is_usable(name, value)}
         try:
             return LogConfig.for_topic(self._broker, usable)

@@ -23,7 +23,7 @@ from kafka_py.cli.java_compat.java_times import duration_ms, moment_ms
 if TYPE_CHECKING:
     from kafka_py.clients.admin.client import AsyncAdminClient
 
-log = logging.getLogger("kafka.admin.ConsumerGroupCommand$")
+_log = logging.getLogger("kafka.admin.ConsumerGroupCommand$")
 
 Offsets = dict[TopicPartition, int]
 Within = Callable[[TopicPartition, int, int, int], int]
@@ -190,7 +190,7 @@ def within(partition: TopicPartition, offset: int, start: int, end: int) -> int:
         (offset < start, "lower than earliest", start),
     ):
         if is_past:
-            log.warning("New offset (%d) is %s offset for topic partition %s. Value will be set to %d",
+            _log.warning("New offset (%d) is %s offset for topic partition %s. Value will be set to %d",
                         offset, where, partition, limit)  # fmt: skip
             return limit
     return offset

@@ -35,7 +35,7 @@ from kafka_py.coordinator.groups.outcome import (
 )
 from kafka_py.coordinator.groups.requests import Ticket
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 TRY_AGAIN_MS = 1_000
 """The pause before a timer whose decision raised an unforeseen exception fires again."""
@@ -80,7 +80,7 @@ class GroupDriver:
     def _perform(self, group: Group, outcome: GroupOutcome, asked: Ticket | None) -> None:
         """Carries out all steps, even if a response fails; an exception of the response to `asked` is raised last."""
         for level, text in outcome.notes:
-            log.log(_LEVELS[level], "%s", text)
+            _log.log(_LEVELS[level], "%s", text)
         for change in outcome.timers:
             self.timers.change(group, change)
         failure = self._answer(group, outcome.replies, asked)

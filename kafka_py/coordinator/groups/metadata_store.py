@@ -29,7 +29,7 @@ from kafka_py.coordinator.runtime import Appended, CoordinatorRuntime, RuntimeSe
 from kafka_py.records.builder import BatchBuilder, record_size_bound
 from kafka_py.records.compression import Codec
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 TOPIC = GROUP_METADATA_TOPIC
 
@@ -245,7 +245,7 @@ class GroupStore:
     def _append_unawaited(self, partition: int, batch: bytes) -> None:
         def done(code: ErrorCode, _base_offset: int) -> None:
             if code is not ErrorCode.NONE:
-                log.warning("Tombstones for %s-%d were not written: %s", TOPIC, partition, code.name)
+                _log.warning("Tombstones for %s-%d were not written: %s", TOPIC, partition, code.name)
 
         self.runtime.append(partition, batch, 0, _NO_WAIT, done)
 

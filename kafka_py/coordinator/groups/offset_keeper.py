@@ -20,7 +20,7 @@ from kafka_py.coordinator.groups.metadata_store import GroupStore
 from kafka_py.coordinator.groups.removal import Removed
 from kafka_py.coordinator.groups.requests import CommitRequest
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 _MINUTE_MS = 60_000
 
@@ -68,7 +68,7 @@ class OffsetKeeper:
         if change is not None:
             self._timers.change(group, change)
         if is_mixed:
-            log.warning(
+            _log.warning(
                 "Group %s has offset commits of its consumers and others of transactions: a commit of one kind may "
                 "replace one of the other. A group should use one kind", group.id,
             )  # fmt: skip
@@ -138,7 +138,7 @@ class OffsetKeeper:
                 expired = self._bury(group, removal.remove_expired(group, self._clock.wall_ms(), retention_ms))
                 if expired:
                     self.expired_count += expired
-                    log.info("Group %s: %d offsets have expired", group.id, expired)
+                    _log.info("Group %s: %d offsets have expired", group.id, expired)
             yield group
 
     def _bury(self, group: Group, removed: Removed) -> int:

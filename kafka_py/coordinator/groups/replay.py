@@ -26,7 +26,7 @@ from kafka_py.records.batch import BatchHeader
 from kafka_py.records.record import Record
 from kafka_py.wire.messages.group_metadata_record import GroupMetadataValue, MemberMetadata
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 _ACTIVITY = "loading of groups"
 _MOST_WARNINGS = 20
@@ -95,7 +95,7 @@ class GroupReplay:
     def _note_unreadable(self, offset: int, error: UnreadableRecord) -> None:
         self._skipped += 1
         if self._skipped <= _MOST_WARNINGS:
-            log.error("The record at offset %d of the offsets topic is left out: %s", offset, error)
+            _log.error("The record at offset %d of the offsets topic is left out: %s", offset, error)
 
     def marker(self, header: BatchHeader, *, committed: bool) -> None:
         for group, commits in self._in_transactions.pop(header.producer_id, {}).items():
@@ -117,7 +117,7 @@ class GroupReplay:
     def finish(self) -> Iterator[object]:
         """Creates a group for each group id with a record of its own, offsets, or commits in open transactions."""
         if self._skipped:
-            log.error("%d records of the offsets topic were left out", self._skipped)
+            _log.error("%d records of the offsets topic were left out", self._skipped)
         now_ms = self._clock.wall_ms()
         groups: dict[str, Group] = {}
         in_doubt: dict[str, dict[int, OpenTransaction]] = {}

@@ -34,7 +34,7 @@ from kafka_py.wire.messages.fetch import FetchablePartitionResponse, FetchReques
 from kafka_py.wire.primitives import Buffer
 from kafka_py.wire.protocol_versions import InterBrokerVersion
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 _FIRST_WITH_SESSIONS = 7
 
@@ -179,7 +179,7 @@ class ReplicaFetcher:
         reason = str(error)
         if reason != self._failure_logged:  # logged once, not in every round
             self._failure_logged = reason
-            log.warning("%s: %s, retrying", self.name, reason)
+            _log.warning("%s: %s, retrying", self.name, reason)
 
     # ---- fetch
 
@@ -256,7 +256,7 @@ class ReplicaFetcher:
         except KafkaError as error:
             if error.code is not ErrorCode.CORRUPT_MESSAGE:
                 raise
-            log.error("%s: fetched records of %s cannot be appended: %s", self.name, one.topic_partition, error)
+            _log.error("%s: fetched records of %s cannot be appended: %s", self.name, one.topic_partition, error)
             self._partitions.delay(one)
             return False
         if (one.fetch_offset, one.log.log_start_offset) != before:

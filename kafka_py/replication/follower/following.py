@@ -19,7 +19,7 @@ from kafka_py.replication.leader.purgatories import Parked
 from kafka_py.replication.state.metrics import TopicMetrics
 from kafka_py.replication.state.throttle import Throttle
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 _BATCHES_AT_ONCE = 1000
@@ -106,7 +106,7 @@ class Following:
         """
         local = one.log
         if offset < local.high_watermark:
-            log.warning(
+            _log.warning(
                 "%s: truncating to %d, below the high watermark %d", one.topic_partition, offset, local.high_watermark
             )
         local.truncate_to(offset)

@@ -22,7 +22,7 @@ from kafka_py.log.validation.header_trust import HeaderTrust
 from kafka_py.log.validation.record_work import Prepared, RecordWork
 from kafka_py.replication.leader.delayed import AppendResult
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 AT_ONCE = 2
 """How many batches are processed at the same time; each may need as much memory as record_work.plain_limit."""
@@ -147,7 +147,7 @@ class AppendLines:
         try:
             waiting.on_result(result)
         except Exception:
-            log.exception("%s: the callback of an append failed", waiting.append.topic_partition)
+            _log.exception("%s: the callback of an append failed", waiting.append.topic_partition)
 
 
 class GatheredResults:

@@ -28,7 +28,7 @@ from kafka_py.replication.state.hosted import HostedPartitions
 from kafka_py.replication.state.metrics import ReplicaMetrics, TopicMetrics
 from kafka_py.replication.state.partition import Partition
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 SYNC_AGAIN_MS = 5_000
@@ -267,7 +267,7 @@ class Appends:
             self._hosted.on_storage_error(topic_partition, error)
             error = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{topic_partition}: {error}")
         elif not isinstance(error, KafkaError):
-            log.error("%s: an append failed", topic_partition, exc_info=error)
+            _log.error("%s: an append failed", topic_partition, exc_info=error)
             error = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, str(error))
         result = AppendResult(topic_partition, error.code, error.detail or None)
         result.record_errors = list(getattr(error, "record_errors", ()))

@@ -25,7 +25,7 @@ from kafka_py.records.conversion import down_convert
 from kafka_py.replication.leader.append_lines import pause_thread
 from kafka_py.replication.state.metrics import ReplicaMetrics
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 AT_ONCE = 2
 """How many fetches are converted at the same time; each may need as much memory as record_work.plain_limit."""
@@ -119,7 +119,7 @@ class DownConversions:
         )
 
     def _failed(self, fetch: _Fetch, error: Exception) -> None:
-        log.error("records cannot be converted to an older format", exc_info=error)
+        _log.error("records cannot be converted to an older format", exc_info=error)
         self._ended(fetch, [Converted(error=ErrorCode.UNKNOWN_SERVER_ERROR)] * len(fetch.reads))
 
     def _ended(self, fetch: _Fetch, results: list[Converted]) -> None:
@@ -134,7 +134,7 @@ class DownConversions:
         try:
             fetch.on_converted(results)
         except Exception:
-            log.exception("the callback of a converted fetch failed")
+            _log.exception("the callback of a converted fetch failed")
 
     # -- in a thread
 
@@ -208,5 +208,5 @@ def _batches(records: FileSlice) -> Iterator[tuple[bytes, int, BatchHeader]]:
 def _code_of(read: OldRead, error: Exception) -> ErrorCode:
     if isinstance(error, KafkaError):
         return error.code
-    log.warning("records of %s from offset %d on cannot be converted: %s", read.topic, read.first_offset, error)
+    _log.warning("records of %s from offset %d on cannot be converted: %s", read.topic, read.first_offset, error)
     return ErrorCode.KAFKA_STORAGE_ERROR if isinstance(error, OSError) else ErrorCode.CORRUPT_MESSAGE

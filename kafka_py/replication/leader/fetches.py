@@ -30,7 +30,7 @@ from kafka_py.replication.state.reads import (
 )
 from kafka_py.replication.state.throttle import Throttle
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 OnParked = Callable[[Callable[[], object]], None]
 
@@ -216,11 +216,11 @@ class Fetches:
             self._hosted.on_storage_error(topic_partition, error)
             return PartitionRead(ErrorCode.KAFKA_STORAGE_ERROR)
         except Exception:  # fails this partition only
-            log.exception("%s: a read failed", topic_partition)
+            _log.exception("%s: a read failed", topic_partition)
             self._count_failure(topic_partition.topic)
             return PartitionRead(ErrorCode.UNKNOWN_SERVER_ERROR)
         if params.replica_id >= 0 and params.replica_id not in partition.followers:
-            log.warning("Broker %d fetches %s but is not a replica of it", params.replica_id, topic_partition)
+            _log.warning("Broker %d fetches %s but is not a replica of it", params.replica_id, topic_partition)
             return read._replace(records=None, size=0)
         return read
 

@@ -22,7 +22,7 @@ from kafka_py.replication.state.partition import Partition
 from kafka_py.zk.partitions import LeaderAndIsr
 from kafka_py.zk.session import ZkError
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 NOTICE_CHECK_MS = 2_500
 """How often `announce_if_due` is called."""
@@ -88,7 +88,7 @@ class IsrUpdates:
         if not isinstance(isr, PendingExpandIsr | PendingShrinkIsr):
             return
         members = tuple(partition.ordered(isr.intended))
-        log.info(
+        _log.info(
             "%s: in-sync set %s -> %s",
             partition.topic_partition, listed(partition.ordered(isr.members)), listed(members),
         )  # fmt: skip
@@ -105,7 +105,7 @@ class IsrUpdates:
         try:
             zk_version = await self._write_isr(change.partition.topic_partition, change.state)
         except ZkError as error:
-            log.warning("%s: in-sync set not written, retrying: %s", change.partition.topic_partition, error)
+            _log.warning("%s: in-sync set not written, retrying: %s", change.partition.topic_partition, error)
             await asyncio.sleep(RETRY_MS / 1000.0)
             return
         if not change.is_over:
@@ -116,7 +116,7 @@ class IsrUpdates:
         partition = change.partition
         if zk_version is None:
             self._metrics.failed_isr_updates += 1
-            log.info(
+            _log.info(
                 "%s: the in-sync set was refused, waiting for the controller; leader epoch %d, version %d",
                 partition.topic_partition, partition.leader_epoch, partition.zk_version,
             )  # fmt: skip
@@ -150,7 +150,7 @@ class IsrUpdates:
             self._unannounced = {**changed, **self._unannounced}
             if not isinstance(error, ZkError):
                 raise
-            log.warning("The controller was not notified of changed in-sync sets, retrying: %s", error)
+            _log.warning("The controller was not notified of changed in-sync sets, retrying: %s", error)
         finally:
             self._is_announcing = False
 

@@ -13,7 +13,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.replication.state.partition import Partition
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class HostedPartitions:
@@ -81,4 +81,4 @@ class HostedPartitions:
 
 
 def _log_storage_error(topic_partition: TopicPartition, error: OSError) -> None:
-    log.error("I/O error on %s: %s", topic_partition, error)
+    _log.error("I/O error on %s: %s", topic_partition, error)

@@ -24,7 +24,7 @@ from kafka_py.wire.messages.alter_client_quotas import (
     EntryResult,
 )
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 Named = tuple[tuple[str, str | None], ...]
 
@@ -50,7 +50,7 @@ async def handle(node: Node, context: RequestContext, request: AlterClientQuotas
         try:
             await _alter(node, dict(named), changes, validate_only=request.validate_only)
         except Exception as failure:  # an error of this entity only
-            error = error_of(failure, log, f"The quotas of {dict(named)} are not changed")
+            error = error_of(failure, _log, f"The quotas of {dict(named)} are not changed")
             context.metrics.count_error(error.code.name)
             result.error_code, result.error_message = error.code, error.message
     return AlterClientQuotasResponse(throttle_time_ms=0, entries=results)
@@ -74,7 +74,7 @@ async def _alter(node: Node, entity: Entity, changes: Sequence[Change], *, valid
         try:
             await node.apply_settings(path)
         except Exception as failure:  # the notification follows
-            error_of(failure, log, f"The quotas of {path} are stored, but could not be applied at once")
+            error_of(failure, _log, f"The quotas of {path} are stored, but could not be applied at once")
 
 
 async def _resolve(host: str) -> None:

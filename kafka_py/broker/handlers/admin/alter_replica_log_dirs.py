@@ -21,7 +21,7 @@ from kafka_py.wire.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirTopicResult,
 )
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 async def handle(
@@ -57,7 +57,7 @@ def _move(node: Node, topic_partition: TopicPartition, directory: str) -> ErrorC
             return ErrorCode.REPLICA_NOT_AVAILABLE if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         node.replication.mover.move(topic_partition, directory)
     except KafkaError as error:
-        log.warning("%s is not moved to %s: %s", topic_partition, directory, error)
+        _log.warning("%s is not moved to %s: %s", topic_partition, directory, error)
         return error.code
     return ErrorCode.NONE
 

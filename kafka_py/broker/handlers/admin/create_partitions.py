@@ -23,7 +23,7 @@ from kafka_py.wire.messages.create_partitions import (
 )
 from kafka_py.zk.access import pipelined, raise_first
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 async def handle(node: Node, context: RequestContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
@@ -86,7 +86,7 @@ async def _grow(
             if permit is not None:
                 added[topic.name] = list(planned.added)
         except Exception as failure:  # an error of this topic only
-            error = error_of(failure, log, f"Topic {topic.name} has no partitions added")
+            error = error_of(failure, _log, f"Topic {topic.name} has no partitions added")
             _fail(context, results[topic.name], error.code, error.message)
 
     raise_first(await pipelined(grow(topic) for topic in asked))

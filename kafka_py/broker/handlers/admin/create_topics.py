@@ -29,7 +29,7 @@ from kafka_py.wire.messages.create_topics import (
 from kafka_py.wire.version_meanings import CREATE_TOPICS_RETURNS_CONFIGS
 from kafka_py.zk.access import pipelined, raise_first
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 async def handle(node: Node, context: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
@@ -62,10 +62,10 @@ async def handle(node: Node, context: RequestContext, request: CreateTopicsReque
                 if not request.validate_only:
                     created[topic.name] = planned
             except KafkaError as error:
-                log.info("Topic %s is not created: %s", topic.name, error.message)
+                _log.info("Topic %s is not created: %s", topic.name, error.message)
                 _fail(context, result, error.code, error.message)
             except Exception as failure:  # an error of this topic only
-                unforeseen = error_of(failure, log, f"Topic {topic.name} is not created")
+                unforeseen = error_of(failure, _log, f"Topic {topic.name} is not created")
                 _fail(context, result, unforeseen.code, unforeseen.message)
 
     raise_first(await pipelined(make(group) for group in groups.values()))

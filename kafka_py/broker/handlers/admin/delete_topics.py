@@ -19,7 +19,7 @@ from kafka_py.broker.requests.throttling import mutations_of
 from kafka_py.wire.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
 from kafka_py.wire.version_meanings import DELETE_TOPICS_DISABLED
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 async def handle(node: Node, context: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
@@ -41,7 +41,7 @@ async def handle(node: Node, context: RequestContext, request: DeleteTopicsReque
             await node.topics.delete(name)
             queued.setdefault(name, []).append(result)
         except Exception as failure:  # an error of this topic only
-            error = error_of(failure, log, f"Topic {result.name} is not deleted")
+            error = error_of(failure, _log, f"Topic {result.name} is not deleted")
             _fail(context, result, error.code, error.message)
     late = await wait_for_topics(
         node.topic_waits, {name: is_gone(node.metadata, name) for name in queued}, request.timeout_ms

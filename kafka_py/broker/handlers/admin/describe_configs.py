@@ -34,7 +34,7 @@ from kafka_py.wire.messages.describe_configs import (
 from kafka_py.wire.version_meanings import DESCRIBE_CONFIGS_HAS_IS_DEFAULT
 from kafka_py.zk.config_znodes import DEFAULT_ENTITY, entity_path
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 async def handle(node: Node, context: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
@@ -63,7 +63,7 @@ async def handle(node: Node, context: RequestContext, request: DescribeConfigsRe
                 for description in _ordered(await _describe(node, resource), wanted)
             ]
         except Exception as failure:  # an error of this resource only
-            error = error_of(failure, log, f"The settings of {resource.resource_name!r} are not described")
+            error = error_of(failure, _log, f"The settings of {resource.resource_name!r} are not described")
             result.error_code = error.code
             if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:  # sent without a message
                 result.error_message = error.message

@@ -24,7 +24,7 @@ from kafka_py.wire.version_meanings import OFFSET_COMMIT_TO_ZOOKEEPER
 from kafka_py.zk.access import pipelined, raise_first
 from kafka_py.zk.session import ZkError
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 _ANSWER = CommitAnswer(OffsetCommitResponse, OffsetCommitResponseTopic, OffsetCommitResponsePartition)
 
@@ -53,7 +53,7 @@ async def _to_zookeeper(
         try:
             await node.store.old_consumers.set_offset(request.group_id, topic_partition, offset)
         except (ZkError, ValueError) as error:
-            log.warning("The offset of %s for group %r was not stored: %s", topic_partition, request.group_id, error)
+            _log.warning("The offset of %s for group %r was not stored: %s", topic_partition, request.group_id, error)
             return ErrorCode.UNKNOWN_SERVER_ERROR
         return ErrorCode.NONE
 

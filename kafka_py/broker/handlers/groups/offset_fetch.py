@@ -25,7 +25,7 @@ from kafka_py.wire.messages.offset_fetch import (
 from kafka_py.wire.version_meanings import OFFSET_FETCH_FROM_ZOOKEEPER
 from kafka_py.zk.session import ZkError
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 NO_METADATA = ""
 _NOTHING = GroupOffsets()
@@ -133,7 +133,7 @@ async def _stored(
     try:
         offset = await node.store.old_consumers.offset(group_id, topic_partition)
     except (ZkError, ValueError) as error:
-        log.warning("The offset of %s for group %r was not read: %s", topic_partition, group_id, error)
+        _log.warning("The offset of %s for group %r was not read: %s", topic_partition, group_id, error)
         return _absent(index, ErrorCode.UNKNOWN_SERVER_ERROR)
     if offset is None:
         return _absent(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
