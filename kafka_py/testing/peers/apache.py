@@ -143,6 +143,11 @@ def newest_clients() -> Jars:
     return _resolved("newest-clients")
 
 
+def old_clients(version: str) -> Jars:
+    """The Java clients of an old release; of 0.8 with the Scala consumers. Raises Unavailable."""
+    return _resolved("oldest-clients" if version.startswith("0.8.") else "old-clients", version)
+
+
 def kafka_streams() -> Jars:
     """Kafka Streams of 2.8.2. Raises Unavailable."""
     return _resolved("streams-2.8.2")
@@ -184,15 +189,15 @@ class ApacheBroker(AnyBroker):
         return answer.controller_id >= 0 and self.broker_id in [broker.node_id for broker in answer.brokers]
 
 
-def _resolved(name: str) -> Jars:
-    """The jars that tests/compat/java/<name>.xml names, fetched by mvn on first use."""
+def _resolved(name: str, version: str = "") -> Jars:
+    """The jars that tests/compat/java/<name>.xml names, fetched by mvn on first use; version: its kafka.version."""
     coordinates = COORDINATES / f"{name}.xml"
     if not coordinates.exists():
         raise Unavailable(f"Apache's tools need a checkout of kafka_py: there is no {coordinates}")
     for program in ("java", "javac"):
         _java(program)
     digest = hashlib.sha256(coordinates.read_bytes()).hexdigest()[:16]
-    target = cache_directory() / f"{name}-{digest}"
+    target = cache_directory() / f"{name}{f'-{version}' if version else ''}-{digest}"
     if target.exists():
         return Jars(target)
     mvn = shutil.which("mvn")
@@ -202,13 +207,13 @@ def _resolved(name: str) -> Jars:
     with open(target.parent / ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not target.exists():
-            _fetch(mvn, coordinates, target)
+            _fetch(mvn, coordinates, target, (f"-Dkafka.version={version}",) if version else ())
     return Jars(target)
 
 
-def _fetch(mvn: str, coordinates: Path, target: Path) -> None:
+def _fetch(mvn: str, coordinates: Path, target: Path, more: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory(dir=target.parent) as work:
-        command = [mvn, "-q", "-B", "-f", str(coordinates), "dependency:copy-dependencies",
+        command = [mvn, "-q", "-B", *more, "-f", str(coordinates), "dependency:copy-dependencies",
                    "-DincludeScope=runtime", f"-DoutputDirectory={work}/jars"]  # fmt: skip
         done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
         if done.returncode:

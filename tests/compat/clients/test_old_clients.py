@@ -1,0 +1,108 @@
+"""Clients of 0.8 to 0.10 beside those of today, on topics in every message format: each reads what all wrote."""
+
+import confluent_kafka.admin
+import pytest
+from old_peers import JAVA_VERSIONS, OLD_CODECS, OldJava, OldKafkaPython, OldLibrdkafka
+from peers import PEERS, TIMEOUT_S, Message
+
+from kafka_py.testing.peers import apache
+
+FORMATS = {"0.9.0": 0, "0.10.2": 1, "2.8": 2}
+"""message.format.version, and the format it stands for."""
+
+OLD_PEERS = (
+    OldKafkaPython((0, 8, 2), 0),
+    OldKafkaPython((0, 9), 0),
+    OldKafkaPython((0, 10, 0), 1),
+    OldKafkaPython((0, 10, 2), 1),
+    OldLibrdkafka("0.8.2", 0),
+    OldLibrdkafka("0.9.0", 0),
+    OldLibrdkafka("0.10.2", 2),  # from 0.10.0 on it asks for versions in spite of the setting
+    OldKafkaPython(None, 2),
+)
+NEW_PEERS = (PEERS[0], PEERS[2])
+BASE_MS = 1_700_000_000_000
+
+
+def make_topic(bootstrap, name, **configs):
+    configs["retention.ms"] = "-1"  # the records have timestamps of long ago
+    admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": bootstrap})
+    [made] = admin.create_topics([confluent_kafka.admin.NewTopic(name, 1, 1, config=configs)]).values()
+    made.result(TIMEOUT_S)
+    return name
+
+
+def messages_of(label, count=25):
+    """Keyed and keyless ones, empty values, tombstones, and one of some size."""
+    made = [
+        Message(None if index % 3 == 0 else b"key-%d" % index, f"{label} {index}".encode() * (index % 5),
+                timestamp=BASE_MS + index) for index in range(count)
+    ]  # fmt: skip
+    return [*made, Message(b"gone", None, timestamp=BASE_MS + count), Message(b"big", b"x" * 5000, timestamp=BASE_MS)]
+
+
+@pytest.mark.parametrize("version", FORMATS)
+def test_every_client_reads_what_all_wrote(bootstrap, version):
+    stored_magic = FORMATS[version]
+    topic = make_topic(bootstrap, f"old-clients-{version}", **{"message.format.version": version})
+    expected = []  # (message, the oldest format that it has gone through)
+    for peer in (*OLD_PEERS, *NEW_PEERS):
+        for codec in OLD_CODECS:
+            messages = messages_of(f"{peer.name} {codec}")
+            peer.produce(bootstrap, topic, messages, codec, -1 if codec == "none" else 1)
+            expected += [(message, min(getattr(peer, "magic", 2), stored_magic)) for message in messages]
+    for peer in (*OLD_PEERS, *NEW_PEERS):
+        if peer.name == "aiokafka" and not stored_magic:
+            continue  # it does not read lz4 in format 0
+        if peer in OLD_PEERS:
+            found = peer.consume(bootstrap, topic, len(expected))
+        else:
+            found = peer.consume(bootstrap, topic)
+        check_found(peer.name, getattr(peer, "magic", 2), found, expected)
+
+
+@pytest.mark.parametrize(
+    "versions",
+    [
+        pytest.param(("0.8.2.2", "0.10.2.2"), id="two"),
+        pytest.param(tuple(JAVA_VERSIONS), id="all", marks=pytest.mark.slow),
+    ],
+)
+def test_every_java_client_reads_what_all_wrote(bootstrap, versions):
+    """From 0.8.2 to 1.1, a producer and a consumer of librdkafka as it is today beside them."""
+    try:
+        clients = [OldJava(apache.old_clients(version), version) for version in versions]
+    except apache.Unavailable as why:
+        pytest.skip(str(why))
+    topics = {
+        make_topic(bootstrap, f"java-{len(versions)}-{version}", **{"message.format.version": version}): magic
+        for version, magic in FORMATS.items()
+    }
+    expected = {topic: [] for topic in topics}  # (message, the oldest format that it has gone through)
+    for client in clients:
+        sent = {
+            codec: [(topic, message) for topic in topics for message in messages_of(f"{client.name} {codec}", 10)]
+            for codec in OLD_CODECS
+        }
+        offsets = iter(client.produce(bootstrap, sent))
+        for topic, message in (each for codec in OLD_CODECS for each in sent[codec]):
+            assert next(offsets) == len(expected[topic])
+            expected[topic].append((message, min(client.magic, topics[topic])))
+    for topic, magic in topics.items():
+        messages = messages_of("librdkafka", 10)
+        PEERS[0].produce(bootstrap, topic, messages, "gzip", -1)
+        expected[topic] += [(message, magic) for message in messages]
+    counts = {topic: len(rows) for topic, rows in expected.items()}
+    for client in clients:
+        for topic, found in client.consume(bootstrap, counts).items():
+            check_found(f"{client.name}, {topic}", client.magic, found, expected[topic])
+    for topic, rows in expected.items():
+        check_found(f"librdkafka, {topic}", 2, PEERS[0].consume(bootstrap, topic), rows)
+
+
+def check_found(reader, magic, found, expected):
+    assert [one.offset for one in found] == list(range(len(expected))), reader
+    for one, (message, oldest) in zip(found, expected, strict=True):
+        assert (one.message.key, one.message.value) == (message.key, message.value), (reader, one.offset)
+        if min(magic, oldest):
+            assert one.message.timestamp == message.timestamp, (reader, one.offset)
