@@ -155,6 +155,30 @@ def test_a_commit_that_may_be_in_a_damaged_batch_is_not_aborted(rolls: bool, cap
     assert "move the partition's folder" in line
 
 
+def test_without_its_damaged_segment_the_partition_is_served_as_the_rest_says() -> None:
+    """The way out of docs/transactions.md where there is no other replica."""
+    world = TransactionWorld()
+    producer = world.init().reply
+    world.add(producer, T0)
+    world.disk.log.roll(0)
+    damaged = world.disk.log.segments[-1]
+    world.end(producer)
+    world.disk.log.roll(0)
+    world.init("other")
+    damaged.file().write(b"\xff" * 40, 0)
+    load_once(world)
+    assert world.init("other").error is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    files, folder = world.disk.files, world.disk.directory
+    world.disk.log.close()
+    for each in files.list(folder):
+        if each.name.startswith(f"{damaged.base_offset:020}."):
+            files.remove(f"{folder}/{each.name}")
+    world.disk.open(is_clean=True)
+    world.become_coordinator()
+    assert world.transaction().state is ONGOING
+    assert world.transaction("other").state is EMPTY
+
+
 def test_a_partition_lost_while_it_is_read_leaves_no_ids_and_sends_no_markers(monkeypatch: pytest.MonkeyPatch) -> None:
     world = TransactionWorld(transaction_state_log_load_buffer_size=1)  # one batch at a time
     producer = world.init().reply
