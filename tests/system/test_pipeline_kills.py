@@ -31,13 +31,17 @@ from kafka_py.clients import Consumer, Producer, TopicPartition
 from kafka_py.pipeline.options import DECISION_TOPIC
 from kafka_py.testing import guard
 from kafka_py.testing.broker import BrokerProcess
-from kafka_py.testing.processes import ROOT, wait_until
+from kafka_py.testing.processes import ROOT
 from kafka_py.testing.topics import create_topic
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000)]
 
 BEFORE_WORK = 0.15
 """The part of the kills that come at any moment from the start of the program."""
+MOST_STEPS = 20
+"""After fewer steps than these a run is killed that works; a micro-batch has about seven."""
+WORKERS_KILLED = 0.15
+"""How often a worker is killed after a step."""
 KILLS = int(os.environ.get("KAFKA_PY_KILLS", "1"))
 PER_RUN = 1500
 PARTITIONS = 2
@@ -98,16 +102,10 @@ class Killed:
                 assert "DONE" in out, said[-4000:]
                 return True
             if draw.random() < BEFORE_WORK:
-                deadline = time.monotonic() + draw.uniform(1.0, 25.0)
-            else:  # starting takes as long as the machine is busy: what counts are kills of a run that works
-                before = self._progress()
-                wait_until(lambda: process.poll() is not None or self._progress() != before, 300)
-                self.worked += 1
-                deadline = time.monotonic() + draw.uniform(0.0, 12.0)
-            while time.monotonic() < deadline and process.poll() is None:
-                if draw.random() < 0.05:
-                    self._kill_a_worker(process.pid, draw)
-                time.sleep(0.05)
+                self._wait(process, lambda: False, draw.uniform(1.0, 25.0))
+            else:
+                self._let_work(process, draw, draw.randrange(1, MOST_STEPS))
+                self._wait(process, lambda: False, draw.uniform(0.0, 1.0))
             return process.poll() == 0
         finally:
             with contextlib.suppress(ProcessLookupError):
@@ -116,6 +114,24 @@ class Killed:
             for stream in (process.stdout, process.stderr):
                 if stream is not None:
                     stream.close()
+
+    def _let_work(self, process: subprocess.Popen[str], draw: random.Random, steps: int) -> None:
+        """Until so many steps are made: how long one takes depends on how busy the machine is."""
+        for number in range(steps):
+            before = self._progress()
+            self._wait(process, lambda before=before: self._progress() != before, 300)
+            if process.poll() is not None:
+                return
+            self.worked += not number
+            if draw.random() < WORKERS_KILLED:
+                self._kill_a_worker(process.pid, draw)
+
+    @staticmethod
+    def _wait(process: subprocess.Popen[str], until: Callable[[], bool], longest_s: float) -> None:
+        """Until the process has ended, the time is over, or `until`."""
+        deadline = time.monotonic() + longest_s
+        while time.monotonic() < deadline and process.poll() is None and not until():
+            time.sleep(0.05)
 
     @staticmethod
     def _kill_a_worker(pid: int, draw: random.Random) -> None:
