@@ -163,6 +163,10 @@ class Fleet(MetricTable):
         gauges = self.gauges()
         for values, thing in self.things():
             tags = dict(zip(self.TAGS, values, strict=True))
+            if self.ONE_BEAN:
+                attributes = {row.name: row.of(thing) for row in gauges if row.of is not None}
+                yield Reading(mbean_name(self.GROUP, "", tags), attributes, self.GROUP, tags, None)
+                continue
             for row in gauges:
                 assert row.of is not None
                 mbean = mbean_name(self.GROUP, row.name, tags)

@@ -109,6 +109,11 @@ class SampledRate:
             return self.total / (spread_ms / 1000.0), spread_ms
         return (math.inf if self.total else math.nan), spread_ms
 
+    def throttle_ms(self, limit: float, now_ms: float) -> float:
+        """How long nothing may be recorded until the rate is down at the limit; see the function."""
+        rate, spread_ms = self.measure(now_ms)
+        return throttle_ms(rate, limit, spread_ms)
+
     def is_idle_since(self, moment_ms: float) -> bool:
         """Whether nothing was recorded since then, give or take a sample."""
         return self._ends_ms < moment_ms

@@ -180,6 +180,7 @@ class KafkaServer:
             watch=self._outside.watch,
             supervisor=self.supervisor,
             network=self._outside.network,
+            addresses=self._quotas.addresses,
         )
         self._listeners.bind(sockets)
         advertised = self._listeners.advertised()

@@ -107,7 +107,7 @@ class NetOptions(OptionTable):
     )  # fmt: skip
     queued_max_requests = Option(
         "queued.max.requests", 500, at_least(1), importance="high",
-        about="Beyond this many unanswered requests in all, a connection may have only one at a time.",
+        about="Beyond this many requests that wait for their turn, a connection with an unanswered one is not read.",
     )  # fmt: skip
     queued_max_request_bytes = Option(
         "queued.max.request.bytes", -1, kind=Kind.LONG, unit="bytes",

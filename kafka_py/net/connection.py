@@ -32,7 +32,7 @@ class Connection:
     """One accepted socket. All times are the loop's; everything happens on it."""
 
     __slots__ = (
-        "_backlog", "_backlog_since_s", "_began_s", "_blocked_s", "_counted", "_early", "_flushing_soon", "_head",
+        "_backlog", "_backlog_since_s", "_began_s", "_blocked_s", "_early", "_flushing_soon", "_head",
         "_in_turn", "_long_polls", "_mutes", "_next_slot", "_notes", "_reads", "_receiver", "_resuming", "_sender",
         "_services", "_transport", "_waiting", "_waiting_bytes", "_writes", "batch_trust", "client_software", "closed",
         "fileno", "id", "is_active", "last_active_ms", "listener_name", "metrics", "on_request", "peer_host",
@@ -73,7 +73,6 @@ class Connection:
         self._blocked_s = 0.0  # how long the peer kept them waiting; less the present time while it does
         self._waiting: dict[int, int] = {}  # slot -> size of requests that were not answered at once
         self._waiting_bytes = 0
-        self._counted = 0  # how many unanswered requests the services count
         self._backlog: list[bytearray] = []  # requests that were read, but exceed the bounds or this turn
         self._resuming = False  # the next turn is scheduled
         self._backlog_since_s = 0.0
@@ -140,6 +139,7 @@ class Connection:
                 is_over = number and (number == TURN_REQUESTS or now_s() > turn_ends_s)
                 if is_over or ((self._waiting or self._mutes) and self._is_over_bounds()):
                     self._backlog_since_s, self._backlog = self.read_s, frames[number:]
+                    self._services.queued += len(self._backlog)
                     break
                 self._next_slot = slot + 1
                 self.on_request(self, slot, frame)
@@ -166,6 +166,7 @@ class Connection:
         self._resuming = False
         if not self.closed:
             frames, self._backlog = self._backlog, []
+            self._services.queued -= len(frames)
             self.read_s = self._backlog_since_s
             self._take(frames)
 
@@ -257,7 +258,7 @@ class Connection:
         writes = flushed is Flushed.BLOCKED
         if writes is not self._writes:
             self._watch_writable(writes)
-        settled = not (self._waiting or self._counted or self._backlog or self._receiver.is_starved)
+        settled = not (self._waiting or self._backlog or self._receiver.is_starved)
         if not settled or not self._reads or flushed is not Flushed.DONE:
             self._settle()
 
@@ -283,16 +284,14 @@ class Connection:
     # ---- bounds
 
     def _settle(self) -> None:
-        """Count the unanswered requests; stop reading above the bounds, resume deferred requests below them."""
+        """Stop reading above the bounds, resume deferred requests below them."""
         services = self._services
-        unanswered = self._next_slot - self._head
-        services.unanswered += unanswered - self._counted
-        self._counted = unanswered
         is_starved = self._receiver.is_starved
         if is_starved:
             services.pool.wait(self._on_pool_room)
-        may_take = self._may_take_more(unanswered)
-        self._read(may_take and not self._backlog and not is_starved)
+        may_take = self._may_take_more()
+        is_crowded = services.queued >= services.max_queued and self._next_slot > self._head
+        self._read(may_take and not (self._backlog or is_starved or is_crowded))
         if may_take and self._backlog and not self._resuming:
             self._resuming = True
             services.loop.call_soon(self._resume)
@@ -302,10 +301,8 @@ class Connection:
         full = self._next_slot - self._head >= MOST_REQUESTS or self._waiting_bytes >= MOST_REQUEST_BYTES
         return full or self._mutes > 0
 
-    def _may_take_more(self, unanswered: int) -> bool:
+    def _may_take_more(self) -> bool:
         if self._is_over_bounds():
-            return False
-        if unanswered and self._services.unanswered >= self._services.max_queued:
             return False
         return not self._sender.parts or self._sender.held_bytes < MOST_RESPONSE_BYTES
 
@@ -386,8 +383,7 @@ class Connection:
         if self._writes:
             self._watch_writable(False)
         services.pool.stop_waiting(self._on_pool_room)
-        services.unanswered -= self._counted
-        self._counted = 0
+        services.queued -= len(self._backlog)
         self._receiver.close()
         self._sender.close()
         self._early.clear()

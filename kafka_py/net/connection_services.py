@@ -26,15 +26,16 @@ def forget(*_: object) -> None:
 class ConnectionServices:
     """What the connections of one loop share.
 
-    max_request_bytes: larger frames close their connection. max_queued: unanswered requests of all connections
-        beyond which each may have only one. on_close: called once for each connection that ends.
+    max_request_bytes: larger frames close their connection. max_queued: requests of all connections that wait for their
+        turn, beyond which a connection with an unanswered one is not read. on_close: called once for each connection
+        that ends.
     on_sent: called for responses that were sent. on_described: for connections whose client has named its software.
     size_fault: says of a large frame whether it is refused. now_s: a monotonic clock.
     """
 
     __slots__ = (
         "_dirty", "cold_reads", "loop", "max_queued", "max_request_bytes", "now_s", "on_close", "on_described",
-        "on_sent", "pool", "receive_buffer", "size_fault", "unanswered",
+        "on_sent", "pool", "queued", "receive_buffer", "size_fault",
     )  # fmt: skip
 
     def __init__(
@@ -54,7 +55,8 @@ class ConnectionServices:
         self.pool = pool
         self.size_fault = size_fault
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
-        self.unanswered = 0
+        self.queued = 0
+        """Requests of all connections that were read and not handled yet."""
         self._dirty: list[Connection] = []
 
     def flush_soon(self, connection: Connection) -> None:

@@ -1,19 +1,21 @@
 """How many connections a broker takes, in all, per listener and per address, and how fast.
 
 Pure bookkeeping: accepts and closes nothing itself. As in Kafka, a full broker or listener lets new connections wait
-in the accept queue, while too many from one address are closed. With more than one listener the inter-broker one is
-protected: it may accept although the broker is full, and another listener's longest idle connection is closed.
-Source: docs/reference/protocol.md, section 1; KIP-402, KIP-612.
+in the accept queue, while too many from one address are closed, or too fast ones after a time in which they are not
+read. With more than one listener the inter-broker one is protected: it may accept although the broker is full, and
+another listener's longest idle connection is closed.
+Source: docs/reference/quotas.md, section 8; KIP-402, KIP-612.
 """
 
 from __future__ import annotations
 
 import enum
-import math
 from collections.abc import Mapping
 
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.options import MAX_INT
+from kafka_py.base.quota_rates import SampledRate
+from kafka_py.net.address_rates import AddressRates
 from kafka_py.net.configs import NetOptions, parse_overrides
 
 
@@ -28,17 +30,21 @@ class Admission(enum.Enum):
 class ConnectionLimits:
     """Counts of open connections against the limits in force; `configure` changes the limits while running.
 
-    inter_broker_listener: protected when there is another listener.
+    inter_broker_listener: protected when there is another listener. addresses: limits of single addresses, and the
+    window of all rates.
     """
 
-    def __init__(self, options: NetOptions, listener_names: list[str], inter_broker_listener: str) -> None:
+    def __init__(
+        self, options: NetOptions, listener_names: list[str], inter_broker_listener: str, addresses: AddressRates
+    ) -> None:
+        self._addresses = addresses
+        self._all_accepts = SampledRate(addresses.window)
+        self._accepts: dict[str, SampledRate] = {}
+        self._ready_ms: dict[str, float] = {}  # before that the listener accepts no more
         self._inter_broker_listener = inter_broker_listener
         self._protected: str | None = None
         self._by_listener: dict[str, int] = {}
         self._by_host: dict[str, int] = {}
-        self._second = -1  # the one that the accepts below were counted in
-        self._accepts = 0
-        self._accepts_by_listener: dict[str, int] = {}
         self.total = 0
         self.serve(listener_names)
         self.configure(options)
@@ -48,15 +54,19 @@ class ConnectionLimits:
         self._protected = self._inter_broker_listener if len(listener_names) > 1 else None
         for name in listener_names:
             self._by_listener.setdefault(name, 0)
+            self._accepts.setdefault(name, SampledRate(self._addresses.window))
 
     def configure(self, options: NetOptions) -> None:
         """Take over the limits of `options`. Raises ConfigError and changes nothing when they cannot be read."""
         overrides = parse_overrides(options.max_connections_per_ip_overrides)
         per_listener = {
-            name: _listener_setting(options.originals, name, "max.connections") for name in self._by_listener
+            name: _listener_setting(options.originals, name, "max.connections", options.max_connections)
+            for name in self._by_listener
         }
         rates = {
-            name: _listener_setting(options.originals, name, "max.connection.creation.rate")
+            name: _listener_setting(
+                options.originals, name, "max.connection.creation.rate", options.max_connection_creation_rate
+            )
             for name in self._by_listener
         }
         self._overrides = overrides
@@ -74,17 +84,35 @@ class ConnectionLimits:
             return Admission.OPEN
         return Admission.MAKE_ROOM if listener == self._protected else Admission.WAIT
 
-    def delay_ms(self, listener: str, now_ms: float) -> float:
-        """How long the creation rate forbids to accept; 0 when it does not."""
-        second = math.floor(now_ms / 1000)
-        if second != self._second:
-            self._second = second
-            self._accepts = 0
-            self._accepts_by_listener = {}
-        over = self._accepts >= self._rate and listener != self._protected
-        if over or self._accepts_by_listener.get(listener, 0) >= self._rates[listener]:
-            return (second + 1) * 1000 - now_ms
+    @property
+    def is_exceeded(self) -> bool:
+        """Whether there are more connections than allowed: of protected ones, or since the limit was lowered."""
+        return self.total > self._most
+
+    def is_protected(self, listener: str) -> bool:
+        return listener == self._protected
+
+    def record(self, listener: str, host: str, now_ms: float) -> float:
+        """Counts an accepted connection in the rates.
+
+        Returns 0, or how long it must be kept unread and then closed, because its address connects too fast; then it
+        counts in no rate.
+        """
+        unread_ms = self._addresses.record(host, now_ms)
+        if unread_ms:
+            return unread_ms
+        delay_ms = 0.0
+        if listener != self._protected and self._rate < MAX_INT:
+            delay_ms = _record(self._all_accepts, self._rate, now_ms)
+        if self._rates[listener] < MAX_INT:
+            delay_ms = max(delay_ms, _record(self._accepts[listener], self._rates[listener], now_ms))
+        if delay_ms:
+            self._ready_ms[listener] = now_ms + min(delay_ms, self._addresses.window.sample_ms)
         return 0.0
+
+    def delay_ms(self, listener: str, now_ms: float) -> float:
+        """How long the rates forbid the listener to accept; 0 when they do not."""
+        return max(self._ready_ms.get(listener, 0.0) - now_ms, 0.0)
 
     def allows_host(self, host: str) -> bool:
         """Whether one more connection from this address is within its limit."""
@@ -94,8 +122,6 @@ class ConnectionLimits:
         self.total += 1
         self._by_listener[listener] += 1
         self._by_host[host] = self._by_host.get(host, 0) + 1
-        self._accepts += 1
-        self._accepts_by_listener[listener] = self._accepts_by_listener.get(listener, 0) + 1
 
     def closed(self, listener: str, host: str) -> None:
         self.total -= 1
@@ -110,10 +136,18 @@ class ConnectionLimits:
         return self._by_listener[listener]
 
 
-def _listener_setting(properties: Mapping[str, object], listener: str, setting: str) -> int:
-    """`listener.name.<listener>.<setting>`, no limit when it is not given. Raises ConfigError."""
+def _record(rate: SampledRate, limit: int, now_ms: float) -> float:
+    rate.record(1, now_ms)
+    return rate.throttle_ms(limit, now_ms)
+
+
+def _listener_setting(properties: Mapping[str, object], listener: str, setting: str, default: int) -> int:
+    """`listener.name.<listener>.<setting>`; the broker's own setting when it is not given. Raises ConfigError."""
     name = f"listener.name.{listener.lower()}.{setting}"
-    text = str(properties.get(name, MAX_INT)).strip()
-    if not (text.isascii() and text.isdigit()):
-        raise ConfigError(f"Invalid value {text} for configuration {name}: must be a number from 0 on")
+    given = properties.get(name)
+    if given is None:
+        return default
+    text = str(given).strip()
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise ConfigError(f"Invalid value {text} for configuration {name}: must be a number above 0")
     return int(text)

@@ -1,10 +1,13 @@
 """What sockets count. Source: docs/reference/metrics.tsv (kafka.network and socket-server-metrics)."""
 
 import math
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Protocol, runtime_checkable
 
-from kafka_py.base.meters import MetricTable
+from kafka_py.base.meters import Fleet, MetricRegistry, MetricTable
 from kafka_py.base.metric_rows import Counter, Gauge, Rate, Sampled, Total
+from kafka_py.net.address_rates import AddressRates
 from kafka_py.net.frames_in import MemoryPool
 
 _SELECTOR_TAGS = ("listener", "networkProcessor")
@@ -68,6 +71,23 @@ class AcceptMetrics(MetricTable, group="kafka.server:type=socket-server-metrics"
 
     accepted = Total(rate="connection-accept-rate", about="Accepted connections per second.")
     throttle_time = Sampled(avg="connection-accept-throttle-time", unit="ms", about="Delay by a limit of the rate.")
+    ip_throttle_time = Sampled(
+        avg="ip-connection-accept-throttle-time", unit="ms", about="How long connections of fast addresses were unread."
+    )
+
+
+class AddressMetrics(Fleet, group="kafka.server:type=socket-server-metrics", attributes=True, tags=("ip",)):
+    """Addresses whose rate is limited."""
+
+    accept_rate = Gauge("connection-accept-rate", of=lambda rate: rate(), about="Accepted connections per second.")
+
+    def __init__(self, registry: MetricRegistry, addresses: AddressRates) -> None:
+        def measured() -> Iterable[tuple[Sequence[str], Callable[[], float]]]:
+            now_ms = registry.clock.monotonic_ms()
+            for address, rate in addresses.rates.items():
+                yield (address,), partial(rate.per_second, now_ms)
+
+        super().__init__(registry, measured)
 
 
 class BrokerAcceptMetrics(MetricTable, group="kafka.server:type=socket-server-metrics", attributes=True):

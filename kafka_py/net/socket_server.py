@@ -11,11 +11,14 @@ import logging
 import socket
 from collections.abc import Callable
 from concurrent.futures import Executor
+from heapq import nsmallest
 from typing import NamedTuple
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.meters import MetricRegistry, MetricTable
+from kafka_py.base.quota_rates import Window
 from kafka_py.base.supervision import Supervisor
+from kafka_py.net.address_rates import AddressRates
 from kafka_py.net.client_software import UNKNOWN_SOFTWARE, ClientSoftware
 from kafka_py.net.cold_reads import ColdReads
 from kafka_py.net.configs import NetOptions
@@ -30,6 +33,7 @@ from kafka_py.net.memory import keep_freed_memory
 from kafka_py.net.metrics import (
     AcceptMetrics,
     AcceptorMetrics,
+    AddressMetrics,
     BrokerAcceptMetrics,
     ProcessorMetrics,
     RequestChannelMetrics,
@@ -41,10 +45,14 @@ from kafka_py.net.metrics import (
 from kafka_py.net.network import Network, TcpNetwork
 from kafka_py.net.resets import ResetWatch
 from kafka_py.net.transport import PlaintextTransport
+from kafka_py.net.turned_away import TurnedAway
 
 SWEEPS_PER_IDLE_TIME = 16
 SHORTEST_SWEEP_MS = 20.0
 LONGEST_SWEEP_MS = 10_000.0
+_CLOSED_A_TURN = 64
+_WINDOW = Window(11, 1000.0)
+"""Of rates of connections, where no other is given."""
 
 _log = logging.getLogger(__name__)
 
@@ -111,12 +119,13 @@ class SocketServer:
     listening: where to listen, checked; its inter-broker listener is protected from max.connections.
     executor: reads cold file data in; None for the loop's own.
     watch: measures the loop; its figures appear among the metrics. network: TCP unless given.
+    addresses: limits of how fast addresses may connect.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # each of them has a name
         self, options: NetOptions, listening: Listening, service: RequestService, *, loop: asyncio.AbstractEventLoop,
         clock: Clock, registry: MetricRegistry, executor: Executor | None = None, watch: LoopWatch | None = None,
-        network: Network | None = None, supervisor: Supervisor | None = None,
+        network: Network | None = None, supervisor: Supervisor | None = None, addresses: AddressRates | None = None,
     ) -> None:  # fmt: skip
         self._options = options
         self._supervisor = supervisor or Supervisor(clock)
@@ -129,7 +138,8 @@ class SocketServer:
             options.buffer_bytes(NetOptions.socket_receive_buffer_bytes),
         )
         names = [endpoint.listener_name for endpoint in listening.listeners]
-        self._limits = ConnectionLimits(options, names, listening.inter_broker_listener)
+        addresses = addresses or AddressRates(_WINDOW)
+        self._limits = ConnectionLimits(options, names, listening.inter_broker_listener, addresses)
         self.watch = watch
         self.pool = MemoryPool(options.queued_max_request_bytes, clock.monotonic_ms)
         self.cold_reads = ColdReads(loop, executor)
@@ -143,7 +153,8 @@ class SocketServer:
         self._registry = registry
         self._accepts = BrokerAcceptMetrics(registry, self.pool)
         self._tables: list[MetricTable] = [
-            self._accepts, RequestChannelMetrics(registry, self), ResponseQueueMetrics(registry, self, processor="0"),
+            self._accepts, AddressMetrics(registry, addresses), RequestChannelMetrics(registry, self),
+            ResponseQueueMetrics(registry, self, processor="0"),
         ]  # fmt: skip
         self._software: dict[tuple[str, ClientSoftware], SoftwareMetrics] = {}
         if watch is not None:
@@ -152,6 +163,7 @@ class SocketServer:
         for endpoint in listening.listeners:
             self._add_listener(endpoint, registry)
         self.connections: dict[str, Connection] = {}
+        self._turned_away = TurnedAway(loop)
         self._resets = ResetWatch(loop)
         self._accepted = 0
         self._sweep: asyncio.TimerHandle | None = None
@@ -193,6 +205,7 @@ class SocketServer:
         self._limits.configure(options)
         self._options = options
         self._let_in()
+        self._close_excess()
 
     def relisten(self, listeners: list[Endpoint], options: NetOptions) -> dict[str, int]:
         """Open new listeners and close those that were removed; returns the bound ports by listener name.
@@ -241,6 +254,7 @@ class SocketServer:
             served.close()
         for connection in list(self.connections.values()):
             connection.close("the broker is shutting down")
+        self._turned_away.close()
         self._resets.close()
         for table in (self.metrics, *self._tables):
             table.close()
@@ -253,13 +267,18 @@ class SocketServer:
         if admission is Admission.WAIT:
             served.held_since_ms = served.held_since_ms or self._clock.monotonic_ms()
             return None
-        delay_ms = self._limits.delay_ms(name, self._clock.monotonic_ms())
-        if delay_ms:
-            served.accept.throttle_time.update(delay_ms)
-        return delay_ms
+        return self._limits.delay_ms(name, self._clock.monotonic_ms())
 
     def _accept(self, served: _Served, connected: socket.socket, host: str, port: int) -> None:
-        endpoint = served.listener.endpoint
+        endpoint, now_ms = served.listener.endpoint, self._clock.monotonic_ms()
+        unread_ms = self._limits.record(endpoint.listener_name, host, now_ms)
+        if unread_ms:
+            served.accept.ip_throttle_time.update(unread_ms)
+            self._turned_away.keep(connected, unread_ms)
+            return
+        delay_ms = self._limits.delay_ms(endpoint.listener_name, now_ms)
+        if delay_ms:
+            served.accept.throttle_time.update(delay_ms)
         if not self._limits.allows_host(host):
             _log.info("Rejected connection from %s: too many connections from this address", host)
             self.metrics.refused += 1
@@ -278,7 +297,7 @@ class SocketServer:
             self._services, PlaintextTransport(connected), self._on_request, served.traffic,
             id=f"{bracketed(local_host)}:{local_port}-{bracketed(host)}:{port}-{self._accepted}",
             listener_name=endpoint.listener_name, security_protocol=endpoint.security_protocol,
-            peer_host=host, peer_port=port, now_ms=self._clock.monotonic_ms(),
+            peer_host=host, peer_port=port, now_ms=now_ms,
         )  # fmt: skip
         served.traffic.created += 1
         served.accept.accepted += 1
@@ -340,8 +359,18 @@ class SocketServer:
         """Close the longest idle connection of another listener."""
         others = [each for each in self.connections.values() if each.listener_name != for_listener]
         if others:
-            oldest = min(others, key=lambda each: (each.is_active, each.last_active_ms))
-            oldest.close(f"max.connections is reached and listener {for_listener} has priority")
+            oldest = min(others, key=_last_used)
+            oldest.close(f"max.connections is reached and listener {for_listener} takes precedence")
+
+    def _close_excess(self) -> None:
+        """Closes the longest idle connections above a lowered max.connections, some at a time."""
+        others = [each for each in self.connections.values() if not self._limits.is_protected(each.listener_name)]
+        for connection in nsmallest(_CLOSED_A_TURN, others, key=_last_used):
+            if not self._limits.is_exceeded:
+                return
+            connection.close("max.connections was lowered")
+        if len(others) > _CLOSED_A_TURN:
+            self._loop.call_soon(self._close_excess)
 
     # ---- idle
 
@@ -363,3 +392,8 @@ class SocketServer:
                 with self._supervisor.guard("connections", connection.id):
                     connection.close("idle for connections.max.idle.ms")
         self._sweep_later()
+
+
+def _last_used(connection: Connection) -> tuple[bool, float]:
+    """The order in which connections are closed to make room."""
+    return connection.is_active, connection.last_active_ms

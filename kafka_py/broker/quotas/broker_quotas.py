@@ -5,18 +5,22 @@ Source: docs/reference/quotas.md, section 1; docs/reference/zookeeper.md, sectio
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Mapping
 
 from kafka_py.base.clock import Clock
+from kafka_py.base.options import MAX_INT
 from kafka_py.base.supervision import Every, Supervisor
 from kafka_py.base.turns import finish, sliced
 from kafka_py.broker.quotas.callback import load_quota_callback
 from kafka_py.broker.quotas.client_quotas import ClientQuotas
 from kafka_py.broker.quotas.manager import SCAN_MS
-from kafka_py.broker.quotas.quota_keys import CLIENT_KEYS, QuotaEntity
+from kafka_py.broker.quotas.quota_keys import CLIENT_KEYS, CONNECTION_RATE, IP_KEYS, QuotaEntity, limit_in
+from kafka_py.broker.quotas.stored_quotas import is_address
 from kafka_py.broker.settings.configs import BrokerConfig
-from kafka_py.zk.config_znodes import entity_path
+from kafka_py.net.address_rates import AddressRates
+from kafka_py.zk.config_znodes import DEFAULT_ENTITY, desanitize, entity_path
 from kafka_py.zk.entity_configs import ConfigStore
 
 _log = logging.getLogger(__name__)
@@ -25,11 +29,15 @@ _IDLE_BUDGETS = "removal of idle quota budgets"
 
 
 class BrokerQuotas:
-    """Feeds the quotas of one broker. clients: those of clients. Raises ConfigError for a plug-in that is not there."""
+    """Feeds the quotas of one broker. clients, addresses: what enforces them.
+
+    Raises ConfigError for a plug-in that is not there.
+    """
 
     def __init__(self, config: BrokerConfig, clock: Clock) -> None:
         callback = load_quota_callback(config.client_quota_callback_class, config.originals)
         self.clients = ClientQuotas(config, callback)
+        self.addresses = AddressRates(self.clients.produce.window)
         self._clock = clock
 
     async def load(self, stored: ConfigStore) -> None:
@@ -42,27 +50,48 @@ class BrokerQuotas:
                 user = entity_path(("users", name))
                 for client, settings in (await stored.of_all(f"{user}/clients")).items():
                     await self.apply(f"{user}/{entity_path(('clients', client))}", settings)
-        for name, settings in (await stored.of_all("clients")).items():
-            await self.apply(entity_path(("clients", name)), settings)
+        for kind in ("clients", "ips"):
+            for name, settings in (await stored.of_all(kind)).items():
+                await self.apply(entity_path((kind, name)), settings)
 
     async def apply(self, entity: str, settings: Mapping[str, str]) -> None:
         """Takes over the settings of an entity, given by its path, such as `users/alice/clients/c1`."""
         owner = entity_of(entity)
-        if owner is None:
-            return
-        unused = sorted(settings.keys() - CLIENT_KEYS.keys())
+        unused = sorted(settings.keys() - (IP_KEYS if owner is None else CLIENT_KEYS).keys())
         if unused:
             _log.warning("%s of %s in ZooKeeper: this broker does not enforce them yet", ", ".join(unused), entity)
-        await finish(self.clients.applying(owner, settings), self._clock.monotonic_ms)
+        if owner is None:
+            await self._apply_to_address(desanitize(entity.partition("/")[2]), settings)
+        else:
+            await finish(self.clients.applying(owner, settings), self._clock.monotonic_ms)
+
+    async def _apply_to_address(self, name: str, settings: Mapping[str, str]) -> None:
+        try:
+            limit = limit_in(settings, CONNECTION_RATE)
+            addresses: list[str | None] = [None] if name == DEFAULT_ENTITY else [*await _addresses_of(name)]
+        except (ValueError, OSError) as error:
+            _log.error("The quota %s of address %s is ignored: %s", CONNECTION_RATE, name, error)
+            return
+        for address in addresses:
+            self.addresses.set_limit(address, None if limit is None or limit >= MAX_INT else int(limit))
 
     def start(self, every: Every, supervisor: Supervisor) -> None:
         """Begins to remove budgets that are idle."""
 
         def scan() -> None:
+            self.addresses.forget_idle(self._clock.monotonic_ms())
             steps = self.clients.removing_idle(self._clock.monotonic_ms())
             supervisor.spawn(finish(steps, self._clock.monotonic_ms), _IDLE_BUDGETS)
 
         every(SCAN_MS, scan, _IDLE_BUDGETS)
+
+
+async def _addresses_of(name: str) -> list[str]:
+    """The addresses of a host, or the address itself. Raises OSError."""
+    if is_address(name):
+        return [name]
+    found = await asyncio.get_running_loop().getaddrinfo(name, None)
+    return sorted({str(row[4][0]) for row in found})
 
 
 def entity_of(path: str) -> QuotaEntity | None:

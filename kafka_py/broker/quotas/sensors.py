@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from kafka_py.base.quota_rates import SampledRate, TokenBucket, Window, throttle_ms
+from kafka_py.base.quota_rates import SampledRate, TokenBucket, Window
 from kafka_py.broker.quotas.precedence import Tags
 
 LONGEST_THROTTLE_MS = (1 << 31) - 1
@@ -76,14 +76,13 @@ class Budget(SampledRate):
         self.total += value
         if self.total <= self._enough:  # no window is shorter, so that the rate is within the limit
             return 0
-        return self.throttle_ms(now_ms)
+        return self.time_over(now_ms)
 
-    def throttle_ms(self, now_ms: float) -> int:
+    def time_over(self, now_ms: float) -> int:
         """The throttle time for what is recorded already."""
         if self._limit is None:
             return 0
-        rate, spread_ms = self.measure(now_ms)
-        return bounded(throttle_ms(rate, self._limit, spread_ms), self._longest_ms, self.window)
+        return bounded(self.throttle_ms(self._limit, now_ms), self._longest_ms, self.window)
 
     def note_throttled(self, time_ms: float, now_ms: float) -> None:
         """Counts a throttle time that is applied."""

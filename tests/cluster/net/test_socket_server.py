@@ -14,7 +14,9 @@ import pytest
 
 from kafka_py.base.clock import SystemClock
 from kafka_py.base.meters import MetricRegistry
+from kafka_py.base.quota_rates import Window
 from kafka_py.base.slices import FileSlice
+from kafka_py.net.address_rates import AddressRates
 from kafka_py.net.configs import NetOptions
 from kafka_py.net.connection import Connection
 from kafka_py.net.endpoints import listening_of
@@ -54,9 +56,10 @@ class Server:
         self.parked: list[tuple[Connection, int]] = []
         self.ended: list[Connection] = []
         self.slice: FileSlice | None = None
+        self.addresses = AddressRates(Window(11, 1000.0))
         self.server = SocketServer(
             self.options, listening, RequestService(self.on_request),
-            loop=loop, clock=SystemClock(), registry=self.registry,
+            loop=loop, clock=SystemClock(), registry=self.registry, addresses=self.addresses,
         )  # fmt: skip
         self.server.on_disconnect(self.ended.append)
         self.ports = self.server.bind()
@@ -518,5 +521,60 @@ def test_the_traffic_shows_in_the_metrics(loop: asyncio.AbstractEventLoop) -> No
         assert name in beans
         server.server.close()
         assert list(server.registry.read()) == []
+
+    loop.run_until_complete(scenario())
+
+
+def test_an_address_that_connects_too_fast_is_kept_unread_and_closed(loop: asyncio.AbstractEventLoop) -> None:
+    async def scenario() -> None:
+        server = Server(loop)
+        server.addresses.set_limit("127.0.0.1", 1)
+        peers = [await Peer.connect(server.port) for _ in range(10)]
+        for peer in peers:
+            assert await peer.ask(b"echo") == b"echo"
+        late = await Peer.connect(server.port)
+        late.send(b"echo")
+        assert await late.is_ended()
+        assert len(server.server.connections) == 10
+        accept = {reading.mbean: reading.attributes for reading in server.registry.read()}
+        listener = accept["kafka.server:type=socket-server-metrics,listener=PLAINTEXT"]
+        assert listener["ip-connection-accept-throttle-time"] > 0
+        assert accept["kafka.server:type=socket-server-metrics,ip=127.0.0.1"]["connection-accept-rate"] > 0
+        server.server.close()
+
+    loop.run_until_complete(scenario())
+
+
+def test_a_listener_over_its_rate_accepts_later_and_others_at_once(loop: asyncio.AbstractEventLoop) -> None:
+    async def scenario() -> None:
+        server = Server(
+            loop,
+            listeners="PLAINTEXT://127.0.0.1:0,OTHER://127.0.0.1:0",
+            listener_security_protocol_map="PLAINTEXT:PLAINTEXT,OTHER:PLAINTEXT",
+            listener_name_plaintext_max_connection_creation_rate=10,
+        )
+        peers = [await Peer.connect(server.port) for _ in range(115)]
+        other = await Peer.connect(server.ports["OTHER"])
+        assert await other.ask(b"echo") == b"echo"
+        for peer in peers:
+            assert await peer.ask(b"echo") == b"echo"
+        listener = server.registry
+        found = {reading.mbean: reading.attributes for reading in listener.read()}
+        delays = found["kafka.server:type=socket-server-metrics,listener=PLAINTEXT"]["connection-accept-throttle-time"]
+        assert delays > 0
+        server.server.close()
+
+    loop.run_until_complete(scenario())
+
+
+def test_a_lowered_limit_closes_the_longest_idle_connections(loop: asyncio.AbstractEventLoop) -> None:
+    async def scenario() -> None:
+        server = Server(loop)
+        peers = [await Peer.connect(server.port) for _ in range(3)]
+        for peer in peers:
+            assert await peer.ask(b"echo") == b"echo"
+        server.server.reconfigure(NetOptions.parse({**server.options.originals, "max.connections": "1"}))
+        await until(lambda: len(server.server.connections) == 1)
+        server.server.close()
 
     loop.run_until_complete(scenario())

@@ -224,7 +224,7 @@ def test_the_end_of_the_stream_ends_the_connection(world: World) -> None:
     world.connection.respond(0, [b"too late"])
     world.loop.run_soon()
     assert world.wire.sends == []
-    assert world.services.unanswered == 0
+    assert world.services.queued == 0
 
 
 def test_a_closing_handler_stops_the_rest_of_the_batch(world: World) -> None:
@@ -266,7 +266,7 @@ def test_too_many_unanswered_requests_stop_the_reading(world: World, monkeypatch
         assert len(world.requests) == min(answered + 3, 8)
     assert world.is_reading
     assert world.wire.sent == b"r0r1r2r3r4r5r6r7"
-    assert world.services.unanswered == 0
+    assert world.services.queued == 0
 
 
 def test_many_requests_at_once_are_taken_in_turns_that_let_others_in_between(
@@ -281,7 +281,7 @@ def test_many_requests_at_once_are_taken_in_turns_that_let_others_in_between(
     world.loop.run_soon()
     assert world.wire.sends[2:] == [framed(b"now6", b"now7")]
     assert world.is_reading
-    assert world.connection.unanswered == world.services.unanswered == 0
+    assert world.connection.unanswered == world.services.queued == 0
 
 
 def test_requests_that_take_long_let_others_in_between(world: World) -> None:
@@ -362,22 +362,33 @@ def test_answers_that_are_not_fetched_stop_the_reading(world: World, monkeypatch
     assert world.is_reading
 
 
-def test_when_the_broker_has_too_many_unanswered_each_connection_may_have_one() -> None:
+def test_when_too_many_wait_for_their_turn_each_connection_may_have_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_module, "TURN_REQUESTS", 1)
     world = World(max_queued=2)
-    other_wire = Wire()
-    world.receive(framed(b"a", b"b", b"c"))
-    assert not world.is_reading
-    other = world.connect(other_wire)
-    other_wire.incoming.append(framed(b"d"))
+    wire = Wire()
+    wire.fileno = 8
+    other = world.connect(wire)
+    wire.incoming.append(framed(b"parked"))
     other._on_readable()
-    assert len(world.requests) == 4  # a connection with none unanswered is always heard
-    for slot in range(3):
-        world.connection.respond(slot, [b"."])
+    assert 8 in world.loop.readers  # what is parked does not count
+    world.receive(framed(b"now", b"parked too", b"now"))
+    assert world.services.queued == 2
+    other.end_turn()
+    assert 8 not in world.loop.readers
     world.loop.run_soon()
-    assert world.is_reading
-    other.respond(0, [b"."])
+    assert (len(world.requests), world.services.queued) == (2, 0)
+    other.end_turn()
+    assert 8 in world.loop.readers
+
+
+def test_what_waits_for_its_turn_is_not_counted_after_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_module, "TURN_REQUESTS", 1)
+    world = World()
+    world.receive(framed(b"now", b"now", b"now"))
+    assert world.services.queued == 2
+    world.connection.close("a test")
     world.loop.run_soon()
-    assert world.services.unanswered == 0
+    assert world.services.queued == 0
 
 
 def test_a_muted_connection_is_not_read_until_it_is_unmuted(world: World) -> None:

@@ -3,12 +3,17 @@
 import pytest
 
 from kafka_py.base.errors import ConfigError
+from kafka_py.base.quota_rates import Window
+from kafka_py.net.address_rates import AddressRates
 from kafka_py.net.configs import NetOptions
 from kafka_py.net.limits import Admission, ConnectionLimits, parse_overrides
 
 
-def limits(settings: dict[str, str], *names: str) -> ConnectionLimits:
-    return ConnectionLimits(NetOptions.parse(settings), list(names or ("PLAINTEXT",)), "PLAINTEXT")
+def limits(
+    settings: dict[str, str], *names: str, addresses: AddressRates | None = None
+) -> ConnectionLimits:
+    rates = addresses or AddressRates(Window(11, 1000.0))
+    return ConnectionLimits(NetOptions.parse(settings), list(names or ("PLAINTEXT",)), "PLAINTEXT", rates)
 
 
 def test_a_full_broker_lets_new_connections_wait_until_one_closes() -> None:
@@ -48,13 +53,66 @@ def test_per_address_with_overrides() -> None:
     assert counts.allows_host("10.0.0.2")
 
 
-def test_the_creation_rate_holds_until_the_next_second() -> None:
+def test_a_listener_that_accepts_too_fast_is_delayed_for_a_sample_at_most() -> None:
     counts = limits({"max.connection.creation.rate": "2"})
-    for _ in range(2):
+    for _ in range(20):  # what ten samples allow
+        assert counts.record("PLAINTEXT", "h", 10_300) == 0
         assert counts.delay_ms("PLAINTEXT", 10_300) == 0
-        counts.opened("PLAINTEXT", "h")
-    assert counts.delay_ms("PLAINTEXT", 10_300) == 700
-    assert counts.delay_ms("PLAINTEXT", 11_000) == 0
+    counts.record("PLAINTEXT", "h", 10_300)
+    assert counts.delay_ms("PLAINTEXT", 10_300) == 500
+    assert counts.delay_ms("PLAINTEXT", 10_800) == 0
+    for _ in range(10):
+        counts.record("PLAINTEXT", "h", 10_800)
+    assert counts.delay_ms("PLAINTEXT", 10_800) == 1000
+
+
+def test_over_time_no_more_are_accepted_than_the_rate_allows() -> None:
+    counts = limits({"listener.name.plaintext.max.connection.creation.rate": "50"})
+    accepted, now_ms = 0, 0.0
+    while now_ms < 60_000:
+        counts.record("PLAINTEXT", "h", now_ms)
+        accepted += 1
+        now_ms += counts.delay_ms("PLAINTEXT", now_ms)
+        now_ms += 0.01
+    assert 50 * 60 <= accepted <= 50 * 70 + 1
+
+
+def test_the_inter_broker_listener_has_its_own_rate_alone() -> None:
+    settings = {"max.connection.creation.rate": "1", "listener.name.plaintext.max.connection.creation.rate": "100"}
+    counts = limits(settings, "PLAINTEXT", "EXTERNAL")
+    for _ in range(100):
+        counts.record("PLAINTEXT", "h", 0.0)
+        assert counts.delay_ms("PLAINTEXT", 0.0) == 0
+    for _ in range(11):
+        counts.record("EXTERNAL", "h", 0.0)
+    assert counts.delay_ms("EXTERNAL", 0.0) == 1000
+    assert counts.delay_ms("PLAINTEXT", 0.0) == 0
+
+
+def test_an_address_over_its_rate_is_turned_away_and_not_counted() -> None:
+    addresses = AddressRates(Window(11, 1000.0))
+    addresses.set_limit(None, 1)
+    addresses.set_limit("fast", 100)
+    counts = limits({"max.connection.creation.rate": "1000"}, addresses=addresses)
+    assert [counts.record("PLAINTEXT", "slow", 0.0) for _ in range(12)] == [0.0] * 10 + [1000.0] * 2
+    assert addresses.rates["slow"].total == 10
+    assert all(counts.record("PLAINTEXT", "fast", 0.0) == 0 for _ in range(1000))
+    addresses.set_limit("fast", None)
+    assert counts.record("PLAINTEXT", "fast", 0.0) > 0
+    addresses.set_limit(None, None)
+    assert counts.record("PLAINTEXT", "fast", 0.0) == 0
+    addresses.forget_idle(3_600_000 + 1_001)
+    assert addresses.rates == {}
+
+
+def test_a_limit_of_all_listeners_counts_for_each_without_its_own() -> None:
+    counts = limits({"max.connections": "2", "listener.name.external.max.connections": "1"}, "PLAINTEXT", "EXTERNAL")
+    counts.opened("EXTERNAL", "h")
+    assert counts.admission("EXTERNAL") is Admission.WAIT
+    counts.opened("PLAINTEXT", "h")
+    counts.opened("PLAINTEXT", "h")
+    assert counts.admission("PLAINTEXT") is Admission.WAIT
+    assert counts.is_exceeded
 
 
 def test_limits_change_while_running_and_a_bad_change_changes_nothing() -> None:
@@ -73,6 +131,7 @@ def test_broken_overrides_are_refused(text: str) -> None:
         parse_overrides(text)
 
 
-def test_a_broken_listener_limit_names_its_setting() -> None:
+@pytest.mark.parametrize("value", ["many", "0", "-1"])
+def test_a_broken_listener_limit_names_its_setting(value: str) -> None:
     with pytest.raises(ConfigError, match=r"listener\.name\.plaintext\.max\.connections"):
-        limits({"listener.name.plaintext.max.connections": "many"})
+        limits({"listener.name.plaintext.max.connections": value})

@@ -20,7 +20,6 @@ PROCESSOR_TAGS = "listener, networkProcessor"
 
 NOT_YET = {
     "followers' connections": ("kafka.server:type=replica-fetcher-metrics",),
-    "limits of addresses": (f"{SELECTOR} ip-connection-accept-throttle-time",),
     "authentication": (
         f"{SELECTOR} expired-connections-killed-count", f"{SELECTOR} successful-", f"{SELECTOR} failed-",
         f"{SELECTOR} reauthentication-",
