@@ -536,7 +536,7 @@ def test_an_address_that_connects_too_fast_is_kept_unread_and_closed(loop: async
         late.send(b"echo")
         assert await late.is_ended()
         assert len(server.server.connections) == 10
-        accept = {reading.mbean: reading.attributes for reading in server.registry.read()}
+        accept: Any = {reading.mbean: reading.attributes for reading in server.registry.read()}
         listener = accept["kafka.server:type=socket-server-metrics,listener=PLAINTEXT"]
         assert listener["ip-connection-accept-throttle-time"] > 0
         assert accept["kafka.server:type=socket-server-metrics,ip=127.0.0.1"]["connection-accept-rate"] > 0
@@ -558,8 +558,7 @@ def test_a_listener_over_its_rate_accepts_later_and_others_at_once(loop: asyncio
         assert await other.ask(b"echo") == b"echo"
         for peer in peers:
             assert await peer.ask(b"echo") == b"echo"
-        listener = server.registry
-        found = {reading.mbean: reading.attributes for reading in listener.read()}
+        found: Any = {reading.mbean: reading.attributes for reading in server.registry.read()}
         delays = found["kafka.server:type=socket-server-metrics,listener=PLAINTEXT"]["connection-accept-throttle-time"]
         assert delays > 0
         server.server.close()
