@@ -1,0 +1,156 @@
+"""What idempotence costs in produce rate: acks=all with enable.idempotence=true beside false, by two client libraries.
+
+    python -m benchmarks.idempotence [--records N] [--rounds N] [--clients librdkafka,java] [--apache]
+
+First what an append of a batch costs by itself, in CPU time of this process: the least of the rounds, which other work
+on the machine hardly moves. Then rates: librdkafka sends as one confluent-kafka producer, Java as Apache's own
+producer-perf-test of 2.8.2; 100-byte records, one topic of four partitions, one broker. Each round runs both, in turn
+first; the ratio of a round is idempotent over plain, and the median of the rounds is printed, with the broker's CPU
+likewise. Prints lines for people.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import statistics
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from confluent_kafka import Producer
+
+from benchmarks import servers
+from kafka_py.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE
+from kafka_py.records.builder import BatchBuilder
+from kafka_py.testing.fakes.stored_logs import LogWorld
+from kafka_py.testing.peers.apache import apache_kafka
+from kafka_py.testing.topics import create_topic
+
+TOPIC = "bench-idempotence"
+VALUE = b"x" * 100
+FLUSHED_AFTER = 200_000
+TIMEOUT_S = 600
+APPENDS, APPENDED_MS = 4_000, 1_700_000_000_000
+SETTINGS = {"log.cleaner.enable": "false"}
+
+
+class ProduceRate(NamedTuple):
+    """records_s: per second of the client's time. cpu_s: of the broker."""
+
+    records_s: float
+    cpu_s: float
+
+
+Send = Callable[[str, int, bool], float]
+"""(bootstrap servers, records, whether idempotent) -> records per second."""
+
+
+def librdkafka(bootstrap: str, records: int, is_idempotent: bool) -> float:
+    producer = Producer({
+        "bootstrap.servers": bootstrap, "acks": "all", "enable.idempotence": is_idempotent, "linger.ms": 5,
+        "queue.buffering.max.messages": 1_000_000,
+    })  # fmt: skip
+    producer.produce(TOPIC, VALUE, partition=0)
+    producer.flush(TIMEOUT_S)
+    began = time.monotonic()
+    for number in range(records):
+        producer.produce(TOPIC, VALUE, partition=number % servers.PARTITIONS)
+        if number % FLUSHED_AFTER == FLUSHED_AFTER - 1:
+            producer.flush(TIMEOUT_S)
+    assert producer.flush(TIMEOUT_S) == 0
+    return records / (time.monotonic() - began)
+
+
+def java(bootstrap: str, records: int, is_idempotent: bool) -> float:
+    done = apache_kafka().run(
+        "org.apache.kafka.tools.ProducerPerformance",
+        "--topic", TOPIC, "--num-records", str(records), "--record-size", str(len(VALUE)), "--throughput", "-1",
+        "--producer-props", f"bootstrap.servers={bootstrap}", "acks=all", "linger.ms=5",
+        f"enable.idempotence={str(is_idempotent).lower()}", timeout_s=TIMEOUT_S,
+    )  # fmt: skip
+    found = re.search(r"([\d.]+) records/sec", done.lines[-1]) if done.lines else None
+    if done.exit_code or found is None:
+        raise RuntimeError(done.stderr[-2000:])
+    return float(found[1])
+
+
+CLIENTS: dict[str, Send] = {"librdkafka": librdkafka, "java": java}
+
+
+def measure(server: servers.Server, send: Send, records: int, is_idempotent: bool) -> ProduceRate:
+    cpu = server.cpu_seconds()
+    rate = send(f"127.0.0.1:{server.port}", records, is_idempotent)
+    return ProduceRate(rate, server.cpu_seconds() - cpu)
+
+
+def compare(server: servers.Server, name: str, records: int, rounds: int) -> str:
+    """One line: both rates, and the medians of the rounds' ratios."""
+    send = CLIENTS[name]
+    measure(server, send, records // 10, True)  # files, connections and code are warm then
+    pairs = []
+    for number in range(rounds):
+        order = (False, True) if number % 2 == 0 else (True, False)
+        found = {is_idempotent: measure(server, send, records, is_idempotent) for is_idempotent in order}
+        pairs.append((found[False], found[True]))
+    plain, idempotent = (statistics.median(pair[each].records_s for pair in pairs) for each in (0, 1))
+    rates = [after.records_s / before.records_s for before, after in pairs]
+    spent = [after.cpu_s / max(before.cpu_s, 0.01) for before, after in pairs]
+    return (
+        f"{name}: {plain:,.0f} records/s plain, {idempotent:,.0f} idempotent; rate {statistics.median(rates):.3f} "
+        f"({min(rates):.3f} to {max(rates):.3f}), broker's CPU {statistics.median(spent):.3f}"
+    )
+
+
+def batches(count: int, records: int, is_idempotent: bool) -> list[memoryview]:
+    made = []
+    for number in range(count):
+        producer = (7, 0, number * records) if is_idempotent else (NO_PRODUCER_ID, NO_PRODUCER_EPOCH, NO_SEQUENCE)
+        builder = BatchBuilder(producer_id=producer[0], producer_epoch=producer[1], base_sequence=producer[2])
+        for _ in range(records):
+            builder.append(APPENDED_MS, None, VALUE)
+        made.append(memoryview(bytearray(builder.build())))
+    return made
+
+
+def append_us(records: int, is_idempotent: bool) -> float:
+    """The CPU time of one append of a batch of so many records to a log in memory, in microseconds."""
+    world = LogWorld({})
+    made = batches(APPENDS, records, is_idempotent)
+    began = time.process_time()
+    for batch in made:
+        world.append(batch)
+    return (time.process_time() - began) / APPENDS * 1e6
+
+
+def append_costs(rounds: int) -> None:
+    for records in (1, 10, 100):
+        pairs = [(append_us(records, False), append_us(records, True)) for _ in range(rounds)]
+        plain, idempotent = (min(pair[each] for pair in pairs) for each in (0, 1))
+        print(f"append of a batch of {records}: {plain:.1f} us plain, {idempotent:.1f} us idempotent", flush=True)
+
+
+def run(server: servers.Server, options: argparse.Namespace) -> None:
+    create_topic([f"127.0.0.1:{server.port}"], TOPIC, servers.PARTITIONS)
+    for name in options.clients.split(","):
+        print(f"{server.name}, {compare(server, name, options.records, options.rounds)}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--records", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--clients", default=",".join(CLIENTS))
+    parser.add_argument("--apache", action="store_true", help="the same on Apache Kafka 2.8.2")
+    options = parser.parse_args()
+    append_costs(options.rounds)
+    with servers.zookeeper() as connect:
+        with servers.broker(connect, SETTINGS) as server:
+            run(server, options)
+        if options.apache:
+            with servers.apache_broker(connect, SETTINGS) as server:
+                run(server, options)
+
+
+if __name__ == "__main__":
+    main()
