@@ -516,6 +516,29 @@ def test_a_record_that_the_broker_refuses_fails_its_transaction_only(is_old: boo
     with_world(scenario)
 
 
+@pytest.mark.parametrize("is_old", [True, False])
+def test_a_batch_that_is_split_and_holds_a_record_too_large_fails_its_transaction_only(is_old: bool) -> None:
+    async def scenario(world: World) -> None:
+        if is_old:
+            world.cluster.versions = {ApiKey.INIT_PRODUCER_ID: 1}
+        async with world.producer(**{"linger.ms": 20}) as producer:
+            await producer.init_transactions()
+            await producer.begin_transaction()
+            world.cluster.fail(ApiKey.PRODUCE, ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.MESSAGE_TOO_LARGE)
+            for number in range(2):
+                await producer.send("t", b"lost %d" % number, partition=0)
+            with pytest.raises(TransactionFailed, match="MESSAGE_TOO_LARGE") as failed:
+                await producer.commit_transaction()
+            assert failed.value.abortable
+            await producer.abort_transaction()
+            async with producer.transaction():
+                await producer.send("t", b"after", partition=0)
+        assert world.outcomes == [False, True]
+        assert await world.read() == [b"after"]
+
+    with_world(scenario)
+
+
 def test_a_batch_of_which_nobody_knows_is_fatal_where_brokers_give_no_next_epoch() -> None:
     async def scenario(world: World) -> None:
         world.cluster.versions = {ApiKey.INIT_PRODUCER_ID: 1}
