@@ -27,7 +27,7 @@ from kafka_py.records.batch import (
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.compression import DEFAULT_LIMIT, Codec, MiB
 from kafka_py.records.legacy_builder import LegacyBuilder
-from kafka_py.records.legacy_records import LegacyRecord, open_entry, open_run, parse_entries
+from kafka_py.records.legacy_records import EntryContents, LegacyRecord, open_entry, open_run, parse_entries
 from kafka_py.records.survey import no_pause
 
 AT_ONCE = 500
@@ -151,6 +151,7 @@ def iter_set_records(
             except CorruptBatch as corrupt:
                 raise WrongChecksum(corrupt.reason, pos) from corrupt
             contents = open_entry(buf, pos, limit, pause=pause)
+            _check_inner_formats(contents, following[1].magic)
             at = pos + following[1].size_bytes
         else:
             contents, at = run
@@ -162,6 +163,13 @@ def iter_set_records(
             yield records
             pause()
         pos = at
+
+
+def _check_inner_formats(contents: EntryContents, magic: int) -> None:
+    data = contents.data
+    for start in contents.starts[:-1]:
+        if data[start + 16] != magic:
+            raise CorruptBatch(f"an entry of format {data[start + 16]} is inside one of format {magic}")
 
 
 def up_convert(

@@ -131,8 +131,6 @@ class FormatWork:
         config = self._config
         source = self._source_codec()
         target = source if config.target_codec is None else config.target_codec
-        if target is Codec.ZSTD and config.magic < MAGIC:
-            raise self._not_in_format("zstd compression")
         if self._outline is not None and self._outline.magic == config.magic and source == target:
             kept = self._kept(self._outline, pause)
             if kept is not None:
@@ -151,13 +149,13 @@ class FormatWork:
             raise RejectedBatch(ErrorCode.CORRUPT_MESSAGE, str(corrupt)) from corrupt
         self._outline = found
         self._records = self._records[: found.size]
+        if found.largest > self._config.max_message_bytes:
+            raise too_large(found.largest, self._config)
         if found.codec_id or found.has_append_time or found.other_magic is not None:
             self._verify_checksums()  # of plain entries alone they are verified with the records
         if found.other_magic is not None:
             fault = f"an entry has message format {found.other_magic}, the one before it {found.magic}"
             raise RejectedBatch(ErrorCode.INVALID_RECORD, fault, BatchFault.MAGIC)
-        if found.largest > self._config.max_message_bytes:
-            raise too_large(found.largest, self._config)
         if found.codec_id and found.entry_count > 1:
             fault = "a produce request must hold exactly one compressed message per partition"
             raise RejectedBatch(ErrorCode.INVALID_RECORD, fault)
@@ -277,6 +275,10 @@ class FormatWork:
             timestamp_type, append_time = TimestampType.LOG_APPEND_TIME, self._now_ms
         if config.magic == MAGIC:
             return self._up(target, timestamp_type, append_time, pause)
+        if target is Codec.ZSTD:
+            for _ in self._pieces(pause):
+                pass  # what is wrong with the records comes first
+            raise self._not_in_format("zstd compression")
         builder = LegacyBuilder(
             config.magic, target, base_offset=self.first_offset, timestamp_type=timestamp_type,
             log_append_time_ms=append_time,

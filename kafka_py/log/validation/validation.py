@@ -71,6 +71,8 @@ def prepare_leader_append(
     if size != len(records):
         if size > len(records):
             return None
+        if size > config.max_message_bytes:
+            raise too_large(size, config)
         _refuse_second_batch(records, size)
         records = records[:size]
     from_client = origin is Origin.CLIENT

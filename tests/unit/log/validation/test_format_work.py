@@ -165,6 +165,10 @@ def test_sets_that_are_refused():
     refused(encode_entry(1, 0, NOW, None, b"v", 4), "2.8", ErrorCode.INVALID_RECORD)
     refused(encode_entry(1, 0, NOW, None, b"v", 5), "2.8", ErrorCode.UNKNOWN_SERVER_ERROR)
     refused(encode_entry(1, 0, NOW, None, b"not gzip", 1), "2.8", ErrorCode.INVALID_RECORD)
+    other = LegacyBuilder(1, Codec.GZIP)
+    other._entries += sent(0)
+    other.record_count, other.last_offset = 1, 3
+    assert "format 0 is inside one of format 1" in refused(other.build(), "2.8", ErrorCode.INVALID_RECORD).detail
     nested = LegacyBuilder(1, Codec.GZIP)
     nested._entries += sent(1, Codec.LZ4)
     nested.record_count = 1
