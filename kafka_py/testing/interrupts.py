@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dis
+import gc
 import signal
 import sys
 import threading
@@ -86,6 +87,9 @@ class InterruptAt:
     after calls of what is written in C, which may have called Python in turn. Only moments in `files` count, given as
     ends of their paths. came: whether there was such a moment. strike: what else is to happen then, such as a real
     signal.
+
+    Cyclic garbage is not collected meanwhile: Python drops an exception in a finalizer, such as that of an event loop
+    of another test.
     """
 
     def __init__(self, moment: int, files: Sequence[str], strike: Callable[[], object] = _interrupt) -> None:
@@ -94,8 +98,11 @@ class InterruptAt:
         self._files = tuple(files)
         self._strike = strike
         self._before: Any = None
+        self._collects = False
 
     def __enter__(self) -> Self:
+        self._collects = gc.isenabled()
+        gc.disable()
         self._before = sys.gettrace()
         sys.settrace(self._on_call)
         return self
@@ -104,6 +111,8 @@ class InterruptAt:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         sys.settrace(self._before)
+        if self._collects:
+            gc.enable()
 
     def _on_call(self, frame: FrameType, _event: str, _argument: object) -> Any:
         if not frame.f_code.co_filename.endswith(self._files):
