@@ -12,7 +12,7 @@ class Clock(Protocol):
         ...
 
     def monotonic_ms(self) -> float:
-        """Milliseconds since some start; never goes back. For time-outs and rates."""
+        """Milliseconds since some start; never decreases. For time-outs and rates."""
         ...
 
     def monotonic_s(self) -> float:

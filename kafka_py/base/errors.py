@@ -167,7 +167,7 @@ def error_code_of(number: int) -> ErrorCode:
 class KafkaError(Exception):
     """A failure that has a place in the protocol.
 
-    code: what the peer is told.
+    code: sent to the peer.
     detail: for people: names the topic, setting, file or offset, and what to do.
     """
 

@@ -1,7 +1,7 @@
 """One at a time per key: later holders of a key wait in the order in which they asked.
 
 For work that reads, waits and writes, where two runs over the same thing would undo each other. Knows nothing of what
-is done meanwhile; a key that nobody holds or waits for costs no memory.
+is done meanwhile; a key without a holder or a waiting task costs no memory.
 """
 
 from __future__ import annotations

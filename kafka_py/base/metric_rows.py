@@ -60,7 +60,7 @@ class _IntegerRow(Row):
 
 
 class Counter(_IntegerRow):
-    """A number that only grows, or goes up and down. `table.x += 1`."""
+    """A number that only grows, or rises and falls. `table.x += 1`."""
 
     kind = "counter"
 

@@ -107,7 +107,7 @@ class Purgatory(Generic[K]):
     def check_and_complete(self, key: K) -> int:
         """Something happened to `key`: try all that wait for it, oldest first; returns how many this completed.
 
-        An attempt that raises is logged and its operation completed, so that one bad apple cannot stay for ever.
+        An attempt that raises is logged and its operation completed, so that one faulty operation cannot stay forever.
         """
         waiting = self._watchers.get(key)
         if waiting is None:

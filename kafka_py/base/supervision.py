@@ -1,4 +1,4 @@
-"""Fault isolation: what becomes of an exception that nobody foresaw in work which no request waits for.
+"""Fault isolation: what becomes of an unforeseen exception in work for which no request waits.
 
 One rule for every background activity (fetchers, cleaner, checkpoints, refreshes, timers): the item that raised is
 logged with its traceback, counted and set aside; the other items and the activity itself continue. A Supervisor starts
@@ -350,7 +350,7 @@ class Guard:
 
 
 def _failure_of(task: asyncio.Task[Any]) -> BaseException | None:
-    """What went wrong in a task that is done; None if it ended well or was cancelled by request."""
+    """The failure of a task that is done; None if it succeeded or was cancelled by request."""
     if not task.cancelled():
         return task.exception()
     return None if task.cancelling() else AwaitedWasCancelled()

@@ -77,7 +77,7 @@ class Timers:
         """Call `callback` once `delay_ms` has passed; a delay <= 0 means as soon as the loop comes round."""
         now = self._clock.monotonic_ms()
         deadline = math.ceil(now + max(delay_ms, 0.0))
-        if self._advancing_to is not None:  # a callback that schedules itself again must not keep the loop for ever
+        if self._advancing_to is not None:  # a callback that schedules itself again must not hold the loop forever
             deadline = max(deadline, self._advancing_to + 1)
         timer = Timer(deadline, callback)
         self._insert(timer, math.floor(now))

@@ -44,7 +44,7 @@ class _Line:
         return future
 
     def _admit(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Lets the first one go on that still wants to."""
+        """Resumes the first one that is still waiting."""
         while self._waiting:
             first = self._waiting.popleft()
             if not first.done():

@@ -1,9 +1,9 @@
 """kafka-console-consumer.sh: prints the records of topics.
 
 Topics are read as a member of a group, one of its own unless --group names it; a partition that is named is read
-without one. Records are printed as soon as they come; the end (--max-messages, --timeout-ms, an interrupt, SIGTERM, a
-reader that went away) says how many there were. Positions of records that were fetched but not printed are taken back
-before the last commit. Source: docs/reference/tools.md, section 13.
+without one. Records are printed as soon as they come, and at the end (--max-messages, --timeout-ms, an interrupt,
+SIGTERM, a reader that closed the pipe) how many there were. The positions of records that were fetched but not printed
+are reset before the last commit. Source: docs/reference/tools.md, section 13.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def parser() -> CommandParser:
                  "nothing is committed.", metavar="String: consumer group id")  # fmt: skip
     table.option("--isolation-level", "read_committed leaves out what aborted transactions wrote; "
                  "read_uncommitted does not.", metavar="String", default="read_uncommitted")  # fmt: skip
-    table.repeatable("--consumer-property", "A setting of the consumer; goes before --consumer.config.",
+    table.repeatable("--consumer-property", "A setting of the consumer; overrides --consumer.config.",
                      metavar="String: consumer_prop")  # fmt: skip
     table.option("--consumer.config", "Property file with settings of the consumer.", metavar="String: config file")
     table.option("--formatter", "The class that prints records: kafka.tools.DefaultMessageFormatter, "
@@ -217,7 +217,7 @@ class Printer:
 
     count: how many were taken. unprinted: those of the last poll that were not.
     limit: -1 for no limit. timeout_s: None for no time-out. skip_errors: leave out records that cannot be printed.
-    interruptible: what surrounds the output, which may take for ever.
+    interruptible: a context around the output, which may block forever.
     """
 
     def __init__(

@@ -74,7 +74,7 @@ def parser() -> CommandParser:
     table.repeatable("--property", "A property of the line reader: parse.key=true|false (default: false), "
                      "key.separator=<text> (default: tab), ignore.error=true|false (default: false).",
                      metavar="String: prop")  # fmt: skip
-    table.repeatable("--producer-property", "A setting of the producer; goes before --producer.config.",
+    table.repeatable("--producer-property", "A setting of the producer; overrides --producer.config.",
                      metavar="String: producer_prop")  # fmt: skip
     table.option("--producer.config", "Property file with settings of the producer.", metavar="String: config file")
     return table

@@ -109,7 +109,7 @@ class Wording:
 def elect(
     admin: AdminClient, kind: ElectionType, partitions: Collection[TopicPartition] | None, wording: Wording
 ) -> None:
-    """Holds the elections and tells how they went. Raises CommandFailed when some failed."""
+    """Holds the elections and prints their results. Raises CommandFailed when some failed."""
     if partitions is not None and not partitions:
         return
     try:

@@ -81,7 +81,7 @@ class Service:
 
 
 def free_port() -> int:
-    """A port that nobody listens on right now."""
+    """A port without a listener at the moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

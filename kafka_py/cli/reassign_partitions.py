@@ -70,7 +70,7 @@ def parser() -> CommandParser:
                  "a broker.", kind=int, metavar="Long: replicaAlterLogDirsThrottle", default=-1)  # fmt: skip
     table.option("--timeout", "How many ms moves between log directories may take to begin.", kind=int,
                  metavar="Long: timeout", default=DEFAULT_TIMEOUT_MS)  # fmt: skip
-    table.flag("--additional", "With --execute: beside reassignments that run already, or to change their throttle.")
+    table.flag("--additional", "With --execute: in addition to reassignments in progress, or to change their throttle.")
     table.flag("--preserve-throttles", "With --verify and --cancel: leave the throttles as they are.")
     table.flag("--disallow-replication-factor-change", "With --execute: refuse a file that would give a partition more "
                "or fewer replicas.")  # fmt: skip

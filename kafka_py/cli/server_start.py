@@ -1,7 +1,7 @@
 """kafka-server-start.sh: runs one broker until SIGTERM or SIGINT.
 
 `server.properties [--override property=value]...`. Exit code 0 after a clean stop, 1 when the start fails or the
-broker cannot go on. Source: docs/reference/tools.md, section 22.
+broker cannot continue. Source: docs/reference/tools.md, section 22.
 """
 
 from __future__ import annotations

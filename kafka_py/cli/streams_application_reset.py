@@ -162,7 +162,7 @@ async def reset_offsets(admin: AsyncAdminClient, options: argparse.Namespace, kn
 async def new_offsets(
     admin: AsyncAdminClient, options: argparse.Namespace, inputs: list[str], intermediates: list[str]
 ) -> Offsets:
-    """Where the application will go on; says so. Raises what fails."""
+    """The offsets at which the application will continue; prints them. Raises what fails."""
     look, group = OffsetLookup(admin), options.application_id
     new: Offsets = {}
     if inputs:

@@ -76,7 +76,7 @@ class LoopCall:
 
 
 def note_failure(task: asyncio.Task[Any]) -> None:
-    """Logs what a task raised whose caller waits no longer; asyncio would call it an error that nobody retrieved."""
+    """Logs what a task raised whose caller waits no longer; asyncio would report an error that was not retrieved."""
     if not task.cancelled() and (error := task.exception()) is not None:
         _log.debug("An interrupted call failed", exc_info=error)
 

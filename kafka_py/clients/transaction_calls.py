@@ -73,7 +73,7 @@ class TransactionCalls:
         self._gate = asyncio.Semaphore(AT_ONCE)
 
     async def init_producer_id(self, transactional_id: str, transaction_timeout_ms: int) -> ProducerEpoch:
-        """Raises the epoch of the id, which aborts an open transaction and fences whoever had it."""
+        """Raises the epoch of the id, which aborts an open transaction and fences its producer."""
         request = InitProducerIdRequest(
             transactional_id=transactional_id, transaction_timeout_ms=transaction_timeout_ms
         )
@@ -117,7 +117,7 @@ class TransactionCalls:
     async def each(self, calls: Iterable[Awaitable[T]]) -> list[T]:
         """The results of calls that are made side by side, in their order. Raises what the first failure raised.
 
-        The other calls have ended by then: one that went on would meet the transactions of those that come later.
+        The other calls have ended by then: one that continued would meet the transactions of later ones.
         """
 
         async def one(call: Awaitable[T]) -> T:

@@ -46,7 +46,7 @@ class Gate:
             self._lock.release()
 
     def wait(self, timeout_s: float | None) -> bool:
-        """Waits `timeout_s` seconds at most, for ever when None; whether the gate is open."""
+        """Waits `timeout_s` seconds at most, forever when None; whether the gate is open."""
         for wait_s in waits(timeout_s):
             if self._is_open:
                 break

@@ -196,7 +196,7 @@ class CoordinatorRuntime:
         self._around.append(partition, batch, acks, timeout_ms, on_done)
 
     def tombstone_bytes(self, partition: int) -> int:
-        """The bytes of records that a batch of tombstones may hold: far fewer than the topic takes, and no more."""
+        """The bytes of records that a batch of tombstones may hold: far fewer than the topic accepts."""
         partition_log = self._around.log_of(partition)
         if partition_log is None:
             return TOMBSTONE_BATCH_BYTES

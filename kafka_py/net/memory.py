@@ -10,7 +10,7 @@ from __future__ import annotations
 _M_TRIM_THRESHOLD = -1
 _M_MMAP_THRESHOLD = -3
 LARGEST_KEPT_BYTES = 32 * 1024 * 1024
-"""glibc takes no more; larger blocks still come straight from the kernel."""
+"""glibc's maximum; larger blocks still come straight from the kernel."""
 MOST_KEPT_BYTES = 32 * 1024 * 1024
 """How much may remain unused at the end of the heap."""
 

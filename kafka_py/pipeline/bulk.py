@@ -1,8 +1,8 @@
 """Arrow batches written to topics without an object per record: encoded by columns, handed to the producer by batches.
 
-Keys, values, topics and partitions go this way; records with headers, and producers with a partitioner of their own, go
-record by record (sink.py). A key goes to the partition that the Java producer would choose; records without one go to
-one partition after the other, a batch each.
+Keys, values, topics and partitions are written this way; records with headers, and those of producers with their own
+partitioner, one by one (sink.py). A key is sent to the partition that the Java producer would choose; records without
+one to one partition after the other, a batch each.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kafka_py.records.column_batches import encode_records, lengths_of, partitio
 from kafka_py.records.columns import Ints, Packed
 
 OVERHEAD = 16
-"""Bytes of a record beside its key and value, about."""
+"""The approximate bytes of a record without its key and value."""
 
 BLOCK_S = 60.0
 """How long memory may be missing without anything being acknowledged."""

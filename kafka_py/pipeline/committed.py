@@ -1,4 +1,4 @@
-"""Offsets of consumer groups, read and written for a group that nobody has joined.
+"""Offsets of consumer groups, read and written for a group without members.
 
 Speaks FindCoordinator, OffsetFetch and OffsetCommit; a coordinator that is still to be found, or still loads, is asked
 again. A group with members refuses offsets from outside, as it should.
@@ -49,7 +49,7 @@ def committed_offsets(link: Link, group: str, partitions: Collection[TopicPartit
 
 
 def commit_offsets(link: Link, group: str, offsets: Mapping[TopicPartition, int]) -> None:
-    """Commits where the group is to go on. Raises KafkaError naming the group, and the partition at fault."""
+    """Commits where the group is to continue. Raises KafkaError naming the group, and the partition at fault."""
     topics = [
         OffsetCommitRequestTopic(
             name=name,

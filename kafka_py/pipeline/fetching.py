@@ -185,7 +185,7 @@ class RangeReader:
         return None
 
     def _again(self, error: KafkaError) -> None:
-        """Notes the failure and asks for metadata; the next request goes to the leader."""
+        """Notes the failure and asks for metadata; the next request is sent to the leader."""
         self._failure = error
         self._replica = None
         if error.code not in _UNKNOWN:

@@ -56,7 +56,7 @@ class Link:
         return None if self._topics is None else tuple(self._topics)
 
     async def know(self, topics: Collection[str] | None) -> ClusterView:
-        """Metadata asked for from now on, for these topics (None: all) beside those asked for before."""
+        """Metadata asked for from now on, for these topics (None: all) in addition to those requested before."""
         if topics is None:
             self._topics = None
         elif self._topics is not None:

@@ -175,7 +175,7 @@ class LogReader(DataSourceReader):
 
 
 class FilteredLogReader(LogReader):
-    """Is also told the query's filters."""
+    """Gets the query's filters as well."""
 
     def pushFilters(self, filters: list[Any]) -> list[Any]:
         self._wanted = WantedRange()

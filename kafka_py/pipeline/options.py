@@ -18,7 +18,7 @@ from kafka_py.base.errors import ConfigError
 
 KAFKA_PREFIX = "kafka."
 DECISION_TOPIC = "spark-sink-decisions"
-"""Where exactlyOnce keeps its decisions, unless told otherwise."""
+"""The default topic for the decisions of exactlyOnce."""
 
 
 class Where(Flag):
@@ -202,7 +202,7 @@ ROWS = (
     Row("startingGroupFallback", "earliest, latest", "earliest", Where.READ,
         "Where partitions begin for which that group has no offset.", _one_of("earliest", "latest"), spark=False),
     Row("commitGroup", "string", None, S,
-        "A consumer group that is told, after each micro-batch, how far the stream has come; lag tools see it.",
+        "A consumer group for which the stream's position is committed after each micro-batch, for lag tools.",
         _text, spark=False),
     Row("pushFilters", "boolean", "false", B,
         "Whether filters on topic, partition, offset and timestamp choose what is fetched, in sessions with "
@@ -329,7 +329,7 @@ class Options:
         return self._values.get(name)
 
     def client_settings(self, role: str) -> dict[str, str]:
-        """Settings for a client of ours; `role` goes into a client id that was not given."""
+        """Settings for a client of ours; `role` becomes part of a client id that was not given."""
         settings = dict(self.kafka)
         named = settings.pop("group.id", None)
         if "client.id" not in settings:

@@ -197,7 +197,7 @@ class Tally:
         self._failed = 0
 
     def note(self, metadata: RecordMetadata | None, error: KafkaError | None, count: int = 1) -> None:
-        """metadata: of the last of `count` records that went together."""
+        """metadata: of the last of `count` records that were sent together."""
         if metadata is None:
             self._failed += count
             if self._failure is None:

@@ -163,7 +163,7 @@ class BatchReader(_Reading, DataSourceReader):
 
 
 class FilteredReader(BatchReader):
-    """Is also told the query's filters."""
+    """Gets the query's filters as well."""
 
     def pushFilters(self, filters: list[Any]) -> list[Any]:
         self._wanted = WantedRange()
@@ -171,7 +171,7 @@ class FilteredReader(BatchReader):
 
 
 class PlainStreamReader(_Reading, DataSourceStreamReader):
-    """Reads what comes, one micro-batch after the other. Lives in a process of its own beside the driver."""
+    """Reads what comes, one micro-batch after the other. Runs in a process of its own next to the driver."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
         super().__init__(options, schema)

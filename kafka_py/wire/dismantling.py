@@ -1,7 +1,7 @@
 """Takes messages of very many structs apart in turns: to free them at once would hold the loop as long as to make them.
 
-Only what nobody else holds is taken apart, which the interpreter's own count of references says: a row that a cache, a
-group or a fetch session has kept stays as it is, with all that is in it.
+Only objects without another reference are taken apart, by the interpreter's own count of references: a row that a
+cache, a group or a fetch session has kept stays as it is, with all that is in it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _dismantle(messages: list[Any], freed: Freed) -> Generator[None, None, None]
 
 
 def _arrays_of(items: list[Any]) -> list[list[Any]]:
-    """The arrays in those items that nobody else holds, and that are not few values to be freed with the item."""
+    """The arrays in those items that have no other reference, and too many values to be freed with the item."""
     found, least = [], []
     for item, count in zip(items, _counts(items), strict=True):
         if count <= _ALONE:

@@ -4,8 +4,8 @@ What the lines look like:
 
     out += pack_ih(o0.throttle_time_ms, o0.error_code)
 
-A length or count goes into the same struct as the fields before it, and an empty section of tagged fields is a pad
-byte. Fields that the version lacks are checked first: a value that would be lost and is not ignorable is an error.
+A length or count is packed with the fields before it, and an empty section of tagged fields is a pad byte. Fields that
+the version lacks are checked first: a value that would be lost and is not ignorable is an error.
 """
 
 from collections.abc import Callable

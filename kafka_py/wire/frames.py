@@ -1,4 +1,4 @@
-"""Whole frames: a size, a header, a body. What goes over a socket, without the socket.
+"""Whole frames: a size, a header, a body. The bytes on a socket, without the socket.
 
 Layout: int32 size of all that follows; header; body. Request header: api_key int16, api_version int16, correlation_id
 int32, from v1 client_id string (int16 length, also in flexible versions), from v2 tagged fields. Response header:
@@ -128,7 +128,7 @@ def put_correlation_id(frame: bytearray, correlation_id: int) -> None:
 
 
 _responses: dict[tuple[type, int], tuple[Encoder, bytes]] = {}
-"""Class and version -> how its body is encoded, and what stands before it."""
+"""Class and version -> the encoder of its body, and the bytes before it."""
 
 
 def encode_response(msg: object, version: int, correlation_id: int) -> list[bytes | FileSlice]:
@@ -179,7 +179,7 @@ def _with_slices(out: bytearray, slices: SliceList, correlation_id: int) -> list
 
 
 def _response_form(cls: type, version: int) -> tuple[Encoder, bytes]:
-    """Its encoder, and what stands before its body."""
+    """Its encoder, and the bytes before its body."""
     form = encoder(cls, version), _response_start(cls, version)
     _responses[cls, version] = form
     return form

@@ -119,7 +119,7 @@ class InterBrokerVersion:
 
     @property
     def controlled_shutdown(self) -> int:
-        """Which version of ControlledShutdown a broker sends that goes down."""
+        """Which version of ControlledShutdown a broker sends that shuts down."""
         gates = ("0.9.0", "2.2-IV0", "2.4-IV1")
         return sum(self.at_least(gate) for gate in gates)
 

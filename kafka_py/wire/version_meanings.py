@@ -27,7 +27,7 @@ def _each_version(key: ApiKey, meaning: Callable[[int], T]) -> tuple[T, ...]:
 class ListOffsetsMeaning(NamedTuple):
     """lists_segments: the answer is a list of segment starts. has_leader_epoch: the answer names it.
 
-    offset_not_available: how a client is told to retry until the high watermark is known.
+    offset_not_available: the error with which a client retries until the high watermark is known.
     """
 
     lists_segments: bool
@@ -132,7 +132,7 @@ OFFSET_FETCH_FROM_ZOOKEEPER = _each_version(ApiKey.OFFSET_FETCH, lambda version:
 class JoinGroupMeaning(NamedTuple):
     """has_rebalance_timeout: else it is the session's. needs_known_id: a new member gets an id first (KIP-394).
 
-    lists_instances: the leader is told the static members' names (KIP-345). no_protocol: how the answer says that there
+    lists_instances: the leader gets the static members' names (KIP-345). no_protocol: how the answer says that there
     is none.
     """
 
@@ -193,7 +193,7 @@ INIT_PRODUCER_ID_FENCED = _each_version(
     ApiKey.INIT_PRODUCER_ID,
     lambda version: ErrorCode.PRODUCER_FENCED if version >= 4 else ErrorCode.INVALID_PRODUCER_EPOCH,
 )
-"""How a producer is told that another has taken its place (KIP-588)."""
+"""The error for a producer that another one has replaced (KIP-588)."""
 
 ADD_PARTITIONS_TO_TXN_FENCED = _each_version(
     ApiKey.ADD_PARTITIONS_TO_TXN,

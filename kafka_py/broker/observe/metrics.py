@@ -214,7 +214,7 @@ class HandlerMetrics(MetricTable, group="kafka.server:type=KafkaRequestHandlerPo
 class AppInfo(MetricTable, group="kafka.server:type=app-info", attributes=True, tags=("id",)):
     """Version and start time, in the form of JMX. The owner is the start time, wall clock in ms."""
 
-    version = Gauge("Version", of=lambda _: KAFKA_VERSION, about="Release of the classic broker that this one matches.")
+    version = Gauge("Version", of=lambda _: KAFKA_VERSION, about="Release of Apache Kafka that this broker matches.")
     commit = Gauge("CommitId", of=lambda _: f"kafka_py-{__version__}", about="This software.")
     start_time = Gauge("StartTimeMs", of=lambda started_ms: started_ms, unit="ms", about="When the process started.")
 
@@ -222,7 +222,7 @@ class AppInfo(MetricTable, group="kafka.server:type=app-info", attributes=True, 
 class AppInfoMetrics(MetricTable, group="kafka.server:type=app-info", attributes=True):
     """Version and start time among Kafka's second kind of metrics."""
 
-    version = Gauge("version", of=lambda _: KAFKA_VERSION, about="Release of the classic broker that this one matches.")
+    version = Gauge("version", of=lambda _: KAFKA_VERSION, about="Release of Apache Kafka that this broker matches.")
     commit = Gauge("commit-id", of=lambda _: f"kafka_py-{__version__}", about="This software.")
     start_time = Gauge("start-time-ms", of=lambda started_ms: started_ms, unit="ms", about="When the process started.")
 

@@ -25,7 +25,7 @@ class Protection(NamedTuple):
 
 PROTECTIONS = {
     "authorizer.class.name": Protection(
-        frozenset(), "this broker has no authorizer yet, so everybody could do everything"
+        frozenset(), "this broker has no authorizer yet, so every client could do everything"
     ),
     "principal.builder.class": Protection(
         frozenset({"org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder"}),

@@ -39,7 +39,7 @@ def parser() -> CommandParser:
     table.repeatable("--topic", "A topic, or some of its partitions as topic:0,1,2; may be given many times.",
                      metavar="String: topic")  # fmt: skip
     table.flag("--all-topics", "With --reset-offsets: all partitions with a committed offset.")
-    table.flag("--offsets", "With --describe: offsets and lag, which is what is described unless told otherwise.")
+    table.flag("--offsets", "With --describe: offsets and lag; this is the default.")
     table.flag("--members", "With --describe: the members.")
     table.option("--state", "With --describe: the state. With --list: shows the states; with a value, only groups in "
                  f"these (parted by commas): {', '.join(VALID_STATES)}.", metavar="String", nargs="?",

@@ -104,7 +104,7 @@ def rows_of(
     committed: Mapping[TopicPartition, int],
     ends: Mapping[TopicPartition, int],
 ) -> list[PartitionRow]:
-    """The rows of one group: what members have, then what is committed for partitions that nobody has."""
+    """The rows of one group: what members have, then what is committed for partitions without a member."""
     shares: list[tuple[Iterable[TopicPartition], tuple[str, str, str]]] = [
         (member.assignment, (member.member_id, member.host, member.client_id))
         for member in sorted(members, key=lambda member: -len(member.assignment))

@@ -50,7 +50,7 @@ class Appender:
 
 @dataclass
 class Logger:
-    """What one logger does. level: NOTSET for that of the logger above. additive: lines go on to those above."""
+    """What one logger does. level: NOTSET for that of the logger above. additive: lines are passed to those above."""
 
     level: int = logging.NOTSET
     appenders: list[str] = field(default_factory=list)

@@ -1,7 +1,7 @@
 """The log files of a broker: server.log, controller.log, state-change.log and the rest, and the console.
 
 `set_up` reads the file that KAFKA_LOG4J_OPTS names, or else config/log4j.properties of a checkout. Files are
-written where LOG_DIR says, and only when it is set (`-daemon` sets it); without it everything goes to the console.
+written where LOG_DIR says, and only when it is set (`-daemon` sets it); without it all goes to the console.
 Lines look as those of Apache Kafka's broker. A file that cannot be written is reported once and costs nothing else.
 Source: docs/reference/tools.md, sections 22 and 24.
 """
@@ -109,7 +109,7 @@ class _Patient:
         try:
             sys.stderr.write(f"log4j:ERROR {where} cannot be written: {sys.exc_info()[1]!r}\n")
         except (OSError, ValueError):
-            pass  # nobody is left to tell
+            pass  # there is nowhere left to report it
 
 
 class Console(_Patient, logging.StreamHandler[Any]):
@@ -163,7 +163,7 @@ class DatedFile(_Patient, logging.FileHandler):
             if not os.path.exists(target):
                 os.rename(self.baseFilename, target)
         except OSError:
-            pass  # it goes on in the same file
+            pass  # the same file is continued
 
 
 def java_options(environment: Mapping[str, str]) -> dict[str, str]:

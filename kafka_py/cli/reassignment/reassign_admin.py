@@ -1,4 +1,4 @@
-"""kafka-reassign-partitions.sh --bootstrap-server: moves begun, watched and called off through the brokers.
+"""kafka-reassign-partitions.sh --bootstrap-server: moves begun, watched and cancelled through the brokers.
 
 Source: docs/reference/tools.md, section 5.
 """
@@ -209,7 +209,7 @@ def progress_of(admin: AdminClient, plan: Plan) -> tuple[dict[TopicPartition, Pa
 
 
 class LogDirMove(NamedTuple):
-    """Where a replica lies and is to lie. known: whether its broker was asked."""
+    """The directory of a replica, and the one it is to have. known: whether its broker was asked."""
 
     places: ReplicaLogDirs
     target: str

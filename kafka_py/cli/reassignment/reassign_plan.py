@@ -188,7 +188,7 @@ def plan_text(assignment: Replicas) -> str:
 
 
 class ReplicaMove(NamedTuple):
-    """Whence a partition's data is read, and to which brokers it goes."""
+    """The brokers from which a partition's data is read, and those to which it is copied."""
 
     sources: list[int]
     destinations: list[int]

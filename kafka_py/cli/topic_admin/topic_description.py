@@ -86,7 +86,7 @@ class ShownTopic:
 
 @dataclass(frozen=True, slots=True)
 class Describing:
-    """What to show. report: "" for everything, else the filter; only_overridden: topics with own configs, no more."""
+    """What to show. report: "" for everything, else the filter; only_overridden: only topics with own configs."""
 
     report: str = ""
     only_overridden: bool = False

@@ -37,7 +37,7 @@ def parser() -> CommandParser:
                  metavar="String: Java regex (String)", default=".*")  # fmt: skip
     table.option("--time", "Where to begin: -1 at the end, -2 at the start, or at a time in ms.", kind=int,
                  metavar="Long: timestamp/-1(latest)/-2(earliest)", default=LATEST_TIMESTAMP)  # fmt: skip
-    table.option("--report-interval-ms", "How often to tell how it goes.", kind=int, metavar="Long: ms",
+    table.option("--report-interval-ms", "How often to report the progress.", kind=int, metavar="Long: ms",
                  default=30_000)  # fmt: skip
     return table
 
@@ -50,7 +50,7 @@ class Fetched(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """What came of comparing one partition. next_offset: to go on from; lag: of the slowest replica, in records.
+    """The result of comparing one partition. next_offset: to continue from; lag: of the slowest replica, in records.
 
     unmatched: lines about batches that differ. broken: the line about offsets that do, "" when all is well.
     """

@@ -155,7 +155,7 @@ def _listener(consumer: Consumer, progress: CopyProgress) -> RebalanceListener:
 
 
 class RandomAbort(Exception):
-    """The transaction is to be aborted, though nothing went wrong."""
+    """The transaction is to be aborted, without any failure."""
 
 
 def copy_once(

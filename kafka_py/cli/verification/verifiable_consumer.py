@@ -48,7 +48,7 @@ def parser() -> PrefixParser:
         type=int,
         default=30_000,
         metavar="TIMEOUT_MS",
-        help="the member is given up after so long without heartbeat (default: 30000)",
+        help="the member is removed after so long without heartbeat (default: 30000)",
     )
     table.add_argument("--verbose", action="store_true", help="print every record too")
     table.add_argument("--enable-autocommit", action="store_true", help="commit now and then, not after every poll")
@@ -112,7 +112,7 @@ class Reporter:
         return 0 <= self._limit <= self.consumed
 
     def partitions(self, event: str, partitions: Collection[TopicPartition]) -> None:
-        """Partitions came (`partitions_assigned`) or went (`partitions_revoked`)."""
+        """Partitions were assigned (`partitions_assigned`) or revoked (`partitions_revoked`)."""
         rows = [{"topic": each.topic, "partition": each.partition} for each in sorted(partitions)]
         self._events.say(event, partitions=rows)
 
@@ -139,7 +139,7 @@ class Reporter:
         return offsets
 
     def committed(self, offsets: Mapping[TopicPartition, int], error: KafkaError | None) -> None:
-        """How a commit went."""
+        """The result of a commit."""
         rows = [{"topic": tp.topic, "partition": tp.partition, "offset": offset} for tp, offset in offsets.items()]
         fields: dict[str, Any] = {"offsets": rows}
         if error is not None:
@@ -184,7 +184,7 @@ def consume(consumer: Consumer, signals: EndSignals, reporter: Reporter, *, comm
 
 
 def commit(consumer: Consumer, reporter: Reporter, offsets: Mapping[TopicPartition, int]) -> None:
-    """Commits and tells how it went; a signal does not keep it from that. Raises KafkaError(FENCED_INSTANCE_ID)."""
+    """Commits and reports the result; a signal does not prevent that. Raises KafkaError(FENCED_INSTANCE_ID)."""
     from kafka_py.clients.errors import WakeupError
 
     failure = None

@@ -108,7 +108,7 @@ def producer_properties(options: argparse.Namespace) -> dict[str, str]:
 
 
 class AckTally:
-    """What was sent and what was acknowledged, told as it happens. The callbacks run on the producer's thread."""
+    """Prints what was sent and what was acknowledged, as it happens. The callbacks run on the producer's thread."""
 
     def __init__(self, events: Events, topic: str) -> None:
         self.sent = self.acknowledged = 0

@@ -1,6 +1,6 @@
 """Counts of two places compared, by producer, topic and time: did everything that was sent arrive there, too?
 
-A place is a topic of a cluster, segment files, or Parquet files of to_parquet. The producer is told by a header of the
+A place is a topic of a cluster, segment files, or Parquet files of to_parquet. The producer is known by a header of the
 record, by its key, or not at all; the time is the record's own. What differs is printed, and may be kept as Parquet.
 The idea is LinkedIn's audit trail: producers and consumers report counts per topic and time window, and differences
 are investigated. Source: docs/pipeline.md.

@@ -12,7 +12,7 @@ class AddPartitionsToTxnTopic:
 
 @request(api=ApiKey.ADD_PARTITIONS_TO_TXN, versions=(0, 3), flexible=3)
 class AddPartitionsToTxnRequest:
-    """Must be answered before the first record goes to these partitions (KIP-98)."""
+    """Must be answered before the first record is sent to these partitions (KIP-98)."""
 
     transactional_id: String
     producer_id: Int64

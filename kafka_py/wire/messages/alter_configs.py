@@ -19,7 +19,7 @@ class AlterConfigsResource:
 
 @request(api=ApiKey.ALTER_CONFIGS, versions=(0, 2), flexible=2)
 class AlterConfigsRequest:
-    """The complete new settings: what is not named goes back to its default (KIP-133)."""
+    """The complete new settings: what is not named returns to its default (KIP-133)."""
 
     resources: list[AlterConfigsResource]
     validate_only: Bool

@@ -20,7 +20,7 @@ class RemainingPartition:
 
 @response(api=ApiKey.CONTROLLED_SHUTDOWN, versions=(0, 3), flexible=3)
 class ControlledShutdownResponse:
-    """The partitions that the broker still leads, since nobody else could."""
+    """The partitions that the broker still leads, because no other replica can."""
 
     error_code: Int16
     remaining_partitions: list[RemainingPartition]

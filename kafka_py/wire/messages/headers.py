@@ -1,4 +1,4 @@
-"""What stands before every request and response. frames.py has the same by hand, for speed."""
+"""The headers of requests and responses. frames.py encodes the same by hand, for speed."""
 
 from kafka_py.wire.schema import ClassicString, Int16, Int32, message, since
 

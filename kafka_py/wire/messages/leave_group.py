@@ -30,7 +30,7 @@ class MemberResponse:
 
 @response(api=ApiKey.LEAVE_GROUP, versions=(0, 4), flexible=4)
 class LeaveGroupResponse:
-    """How it went; from v3 on for each member."""
+    """The result; from v3 on for each member."""
 
     throttle_time_ms: Int32 = since(1, ignorable=True)
     error_code: Int16

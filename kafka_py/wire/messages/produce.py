@@ -55,7 +55,7 @@ class TopicProduceResponse:
 
 @response(api=ApiKey.PRODUCE, versions=(0, 9), flexible=9)
 class ProduceResponse:
-    """Where each batch went, or why it was refused; none is sent for acks=0. v2 append time (KIP-32), v5 log start
+    """Where each batch is stored, or why it was refused; none is sent for acks=0. v2 append time (KIP-32), v5 log start
     offset, v8 which records were bad (KIP-467).
     """
 

@@ -143,7 +143,7 @@ def test_java_class_names_in_the_settings_are_no_obstacle(tmp_path: Path, zk_chr
     classes["kafka_py.unenforced.settings"] = "authorizer.class.name,principal.builder.class"
     with BrokerProcess(tmp_path, zk_chroot, settings=classes) as broker:
         warnings = [line for line in broker.output().splitlines() if " WARN " in line]
-        for words in ("everybody could do everything", "metric.reporters=com.example.Reporter"):
+        for words in ("every client could do everything", "metric.reporters=com.example.Reporter"):
             assert [line for line in warnings if words in line], words
         assert not [line for line in warnings if "RackAwareReplicaSelector" in line]
         broker.create_topic("t")

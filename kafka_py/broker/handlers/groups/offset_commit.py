@@ -44,7 +44,7 @@ def handle(node: Node, context: RequestContext, request: OffsetCommitRequest) ->
 async def _to_zookeeper(
     node: Node, context: RequestContext, request: OffsetCommitRequest, asked: OffsetCommits
 ) -> object:
-    """Version 0: nobody is asked whether the group exists.
+    """Version 0: whether the group exists is not checked.
 
     Its connection is muted until ZooKeeper has the offsets: a later commit must not come before and be overwritten.
     """

@@ -32,7 +32,7 @@ _NOTHING = GroupOffsets()
 
 
 async def handle(node: Node, context: RequestContext, request: OffsetFetchRequest) -> OffsetFetchResponse:
-    """The offsets asked for, or all; a group or partition that nobody knows has offset -1 and no error.
+    """The offsets asked for, or all; an unknown group or partition has offset -1 and no error.
 
     Raises KafkaError for the group as a whole.
     """
@@ -108,7 +108,7 @@ def _response(topics: list[tuple[str, list[OffsetFetchResponsePartition]]]) -> O
 
 
 async def _from_zookeeper(node: Node, context: RequestContext, request: OffsetFetchRequest) -> OffsetFetchResponse:
-    """Version 0: here an offset that nobody has stored is an error."""
+    """Version 0: here an offset that was never stored is an error."""
     topics = []
     for row in request.topics or ():
         if _may_describe(node, context, row.name):

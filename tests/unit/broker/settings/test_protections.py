@@ -49,5 +49,5 @@ def test_an_operator_may_do_without_and_is_told_what_is_open() -> None:
     (line,) = warnings_of(config)
     assert line == (
         "authorizer.class.name=kafka.security.authorizer.AclAuthorizer is not enforced: "
-        "this broker has no authorizer yet, so everybody could do everything"
+        "this broker has no authorizer yet, so every client could do everything"
     )
