@@ -16,7 +16,7 @@ from kafka_py.net.connection_bounds import MOST_REQUEST_BYTES, MOST_REQUESTS, MO
 from kafka_py.net.connection_services import ConnectionServices
 from kafka_py.net.endpoints import SecurityProtocol
 from kafka_py.net.frames_in import FrameReceiver, PeerClosed
-from kafka_py.net.frames_out import Flushed, FrameSender, Part
+from kafka_py.net.frames_out import BlockedTime, Flushed, FrameSender, Part
 from kafka_py.net.long_polls import EndPoll, end_oldest
 from kafka_py.net.metrics import SocketMetrics
 from kafka_py.net.principal import ANONYMOUS, Principal
@@ -32,11 +32,11 @@ class Connection:
     """One accepted socket. All times are the loop's; everything happens on it."""
 
     __slots__ = (
-        "_backlog", "_backlog_since_s", "_began_s", "_blocked_s", "_early", "_flushing_soon", "_head",
-        "_in_turn", "_long_polls", "_mutes", "_next_slot", "_notes", "_reads", "_receiver", "_resuming", "_sender",
-        "_services", "_transport", "_waiting", "_waiting_bytes", "_writes", "batch_trust", "client_software", "closed",
-        "fileno", "id", "is_active", "last_active_ms", "listener_name", "metrics", "on_request", "peer_host",
-        "peer_port", "principal", "read_s", "security_protocol",
+        "_backlog", "_backlog_since_s", "_began_s", "_early", "_flushing_soon", "_head", "_in_turn", "_long_polls",
+        "_mutes", "_next_slot", "_notes", "_reads", "_receiver", "_resuming", "_sender", "_services", "_transport",
+        "_waiting", "_waiting_bytes", "_writes", "batch_trust", "blocked", "client_software", "closed", "fileno",
+        "id", "is_active", "last_active_ms", "listener_name", "metrics", "on_request", "peer_host", "peer_port",
+        "principal", "read_s", "security_protocol",
     )  # fmt: skip
 
     def __init__(
@@ -70,7 +70,7 @@ class Connection:
         self._long_polls: dict[int, EndPoll] = {}  # by slot
         self._notes: list[object] = []  # of responses that are being sent
         self._began_s = 0.0  # when the first of them began to be sent
-        self._blocked_s = 0.0  # how long the peer kept them waiting; less the present time while it does
+        self.blocked = BlockedTime(services.now_s)
         self._waiting: dict[int, int] = {}  # slot -> size of requests that were not answered at once
         self._waiting_bytes = 0
         self._backlog: list[bytearray] = []  # requests that were read, but exceed the bounds or this turn
@@ -139,7 +139,7 @@ class Connection:
                 is_over = number and (number == TURN_REQUESTS or now_s() > turn_ends_s)
                 if is_over or ((self._waiting or self._mutes) and self._is_over_bounds()):
                     self._backlog_since_s, self._backlog = self.read_s, frames[number:]
-                    self._services.queued += len(self._backlog)
+                    self._services.queued += self._counted
                     break
                 self._next_slot = slot + 1
                 self.on_request(self, slot, frame)
@@ -165,8 +165,8 @@ class Connection:
         """Resume with the requests that were deferred; nothing was read since."""
         self._resuming = False
         if not self.closed:
+            self._services.queued -= self._counted
             frames, self._backlog = self._backlog, []
-            self._services.queued -= len(frames)
             self.read_s = self._backlog_since_s
             self._take(frames)
 
@@ -265,21 +265,17 @@ class Connection:
     def _watch_writable(self, wanted: bool) -> None:
         self._writes = wanted
         if wanted:
-            self._blocked_s -= self._services.now_s()
+            self.blocked.begin()
             self._services.loop.add_writer(self.fileno, self._on_writable)
         else:
+            self.blocked.end()
             self._services.loop.remove_writer(self.fileno)
 
     def _on_writable(self) -> None:
-        self._blocked_s += self._services.now_s()
+        self.blocked.end()
         self.end_turn()
         if self._writes:
-            self._blocked_s -= self._services.now_s()
-
-    def take_blocked_s(self) -> float:
-        """How long responses have waited for the peer to take more, since the last call."""
-        blocked_s, self._blocked_s = self._blocked_s, 0.0
-        return blocked_s + self._services.now_s() if self._writes else blocked_s
+            self.blocked.begin()
 
     # ---- bounds
 
@@ -314,14 +310,21 @@ class Connection:
 
     def mute(self) -> None:
         """Handle no further requests until `unmute`; calls nest. For quotas and authentication."""
+        self._services.queued -= self._counted
         self._mutes += 1
         self._read(False)
 
     def unmute(self) -> None:
         self._mutes -= 1
+        self._services.queued += self._counted
         if not self._in_turn and not self._flushing_soon and not self.closed:
             self._flushing_soon = True
             self._services.flush_soon(self)
+
+    @property
+    def _counted(self) -> int:
+        """How many of its requests the services count as queued: none while it is muted, which must delay no other."""
+        return 0 if self._mutes else len(self._backlog)
 
     # ---- end
 
@@ -383,7 +386,7 @@ class Connection:
         if self._writes:
             self._watch_writable(False)
         services.pool.stop_waiting(self._on_pool_room)
-        services.queued -= len(self._backlog)
+        services.queued -= self._counted
         self._receiver.close()
         self._sender.close()
         self._early.clear()

@@ -179,6 +179,36 @@ class FrameSender:
         self._on_read = _nothing
 
 
+class BlockedTime:
+    """How long the responses of a connection waited for the peer, which is not the broker's time.
+
+    now_s: a monotonic clock.
+    """
+
+    __slots__ = ("_now_s", "_since_s", "_sum_s")
+
+    def __init__(self, now_s: Callable[[], float]) -> None:
+        self._now_s = now_s
+        self._since_s: float | None = None  # while they wait
+        self._sum_s = 0.0
+
+    def begin(self) -> None:
+        """The peer takes no more."""
+        self._since_s = self._now_s()
+
+    def end(self) -> None:
+        """The peer takes more, or there is nothing left to send; may be called again."""
+        if self._since_s is not None:
+            self._sum_s += self._now_s() - self._since_s
+            self._since_s = None
+
+    def take_s(self) -> float:
+        """The time since the last call. What waits now has ended to do so."""
+        self.end()
+        sum_s, self._sum_s = self._sum_s, 0.0
+        return sum_s
+
+
 def _nothing() -> None:
     """In place of `on_read` of a sender that is closed."""
 

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from kafka_py.base.slices import FileSlice
 from kafka_py.broker.observe.metrics import ApiMetrics
 from kafka_py.net.client_software import ClientSoftware
+from kafka_py.net.frames_out import BlockedTime
 from kafka_py.net.principal import Principal
 from kafka_py.wire.apis import Api
 from kafka_py.wire.frames import RequestHeader
@@ -31,6 +32,7 @@ class ClientConnection(Protocol):
     read_s: float
     client_software: ClientSoftware
     batch_trust: object
+    blocked: BlockedTime
 
     def respond(self, slot: int, parts: list[bytes | FileSlice] | None, note: object = None) -> None: ...
 
@@ -39,8 +41,6 @@ class ClientConnection(Protocol):
     def mute(self) -> None: ...
 
     def unmute(self) -> None: ...
-
-    def take_blocked_s(self) -> float: ...
 
     def describe_client(self, name: str, version: str) -> None: ...
 

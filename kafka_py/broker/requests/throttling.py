@@ -161,7 +161,7 @@ class Throttling:
         request = self.quotas.request
         if not request.is_on:
             return
-        waited_s = contexts[0].connection.take_blocked_s()
+        waited_s = contexts[0].connection.blocked.take_s()
         share = max(ended_s - began_s - waited_s, 0.0) * PERCENT / len(contexts)
         for context in contexts:
             if context.metrics.name == FETCH_FOLLOWER or ROUTES[context.api.key].throttle is QuotaClass.EXEMPT:

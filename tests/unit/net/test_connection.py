@@ -391,6 +391,30 @@ def test_what_waits_for_its_turn_is_not_counted_after_the_end(monkeypatch: pytes
     assert world.services.queued == 0
 
 
+def test_what_waits_on_a_muted_connection_does_not_count_against_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_module, "TURN_REQUESTS", 1)
+    world = World()
+    throttled = world.connection
+    world.receive(framed(b"now", b"now", b"now"))
+    assert world.services.queued == 2
+    throttled.mute()
+    throttled.mute()
+    assert world.services.queued == 0
+    world.loop.run_soon()  # its next turn was due already
+    assert (world.services.queued, throttled.queued_requests) == (0, 2)
+    throttled.unmute()
+    assert world.services.queued == 0
+    throttled.unmute()
+    assert world.services.queued == 2
+    world.loop.run_soon()
+    assert (world.services.queued, throttled.queued_requests) == (0, 0)
+    throttled.mute()
+    world.receive(framed(b"now", b"now", b"now"))
+    throttled.close("a test")
+    throttled.unmute()
+    assert world.services.queued == 0
+
+
 def test_a_muted_connection_is_not_read_until_it_is_unmuted(world: World) -> None:
     world.connection.mute()
     assert not world.is_reading
@@ -495,6 +519,27 @@ def test_a_note_waits_for_a_slow_peer_and_its_time_counts_from_the_first_try() -
     ((notes, began_s, ended_s),) = sent
     assert notes == ["slow"]
     assert began_s < ended_s
+
+
+@pytest.mark.parametrize("is_woken_by_the_peer", [True, False])
+def test_the_time_that_the_peer_is_waited_for_is_known(is_woken_by_the_peer: bool) -> None:
+    world, now = World(), [1000.0]
+    world.services.now_s = lambda: now[0]
+    waits: list[float] = []
+    world.services.on_sent = lambda *_: waits.append(connection.blocked.take_s())
+    connection = world.connect(world.wire)
+    world.receive(framed(b"later0"))
+    world.wire.takes = 1
+    connection.respond(0, [b"ABC"], "slow")
+    world.loop.run_soon()
+    now[0] += 5.0
+    world.wire.takes = None
+    if is_woken_by_the_peer:
+        world.loop.writers[7]()
+    else:
+        connection.end_turn()  # another response is ready
+    assert waits == [5.0]
+    assert connection.blocked.take_s() == 0.0
 
 
 def test_a_request_without_response_is_settled_as_well() -> None:

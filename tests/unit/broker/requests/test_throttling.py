@@ -18,6 +18,7 @@ from kafka_py.broker.requests.dispatch import Dispatcher
 from kafka_py.broker.requests.fetch_sizes import fetch_response_bytes
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, EncodedResponse, RequestContext
 from kafka_py.broker.settings.configs import BrokerConfig
+from kafka_py.net.frames_out import BlockedTime
 from kafka_py.net.principal import ANONYMOUS
 from kafka_py.replication.state.reads import FetchEntry, PartitionRead
 from kafka_py.testing.clock import ManualClock
@@ -57,14 +58,12 @@ class Client:
         self.send_s = send_s
         self.answers: list[Any] = []
         self.mutes = 0
+        self.blocked = BlockedTime(dispatcher._now_s)
 
     def respond(self, slot: int, parts: Any, note: Any = None) -> None:
         self.answers.append(parts)
         if note is not None:
             self.dispatcher.on_sent([note], note.answered_s, note.answered_s + self.send_s)
-
-    def take_blocked_s(self) -> float:
-        return 0.0
 
     def mute(self) -> None:
         self.mutes += 1
