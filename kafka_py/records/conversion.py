@@ -8,6 +8,7 @@ Source: docs/reference/record-formats.md, section 4; RecordsUtil; LogValidator.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -35,6 +36,10 @@ AT_ONCE = 500
 
 PIECE_BYTES = MiB
 """A wrapper ends when its entries have so many bytes; what does not fit goes into further ones."""
+
+
+_MARKS_AT_ONCE = 10_000
+"""Entries of which a single byte is looked at between two calls of `pause`."""
 
 
 class WrongChecksum(CorruptBatch):
@@ -104,7 +109,10 @@ class _Maker:
                 self._magic, self._codec, base_offset=records[0][0], timestamp_type=self._timestamp_type,
                 log_append_time_ms=self._append_time,
             )  # fmt: skip
-        builder.extend(records)
+        try:
+            builder.extend(records)
+        except (struct.error, ValueError) as error:  # offsets that fall, or numbers of more than 64 bits
+            raise CorruptBatch(str(error)) from error
         if self._codec is Codec.NONE or builder.uncompressed_size >= PIECE_BYTES:
             yield from self.end(first_offset)
 
@@ -151,7 +159,7 @@ def iter_set_records(
             except CorruptBatch as corrupt:
                 raise WrongChecksum(corrupt.reason, pos) from corrupt
             contents = open_entry(buf, pos, limit, pause=pause)
-            _check_inner_formats(contents, following[1].magic)
+            _check_inner_formats(contents, following[1].magic, pause)
             at = pos + following[1].size_bytes
         else:
             contents, at = run
@@ -165,11 +173,13 @@ def iter_set_records(
         pos = at
 
 
-def _check_inner_formats(contents: EntryContents, magic: int) -> None:
+def _check_inner_formats(contents: EntryContents, magic: int, pause: Callable[[], None]) -> None:
     data = contents.data
-    for start in contents.starts[:-1]:
+    for place, start in enumerate(contents.starts[:-1], 1):
         if data[start + 16] != magic:
             raise CorruptBatch(f"an entry of format {data[start + 16]} is inside one of format {magic}")
+        if not place % _MARKS_AT_ONCE:
+            pause()
 
 
 def up_convert(

@@ -102,8 +102,11 @@ class SetOutline(NamedTuple):
     has_append_time: bool
 
 
-def outline(buf: Buffer) -> SetOutline:
-    """The whole entries in `buf`; raises CorruptBatch where the next one cannot be one. Checksums are not looked at."""
+def outline(buf: Buffer, *, pause: Callable[[], None] = no_pause) -> SetOutline:
+    """The whole entries in `buf`; raises CorruptBatch where the next one cannot be one. Checksums are not looked at.
+
+    pause: called every AT_ONCE entries; may raise.
+    """
     pos, end = 0, len(buf)
     count = largest = codec_id = 0
     magic, other_magic, stamped = -1, None, 0
@@ -126,6 +129,8 @@ def outline(buf: Buffer) -> SetOutline:
             largest = size
         count += 1
         pos += size
+        if not count % AT_ONCE:
+            pause()
     has_append_time = magic == 1 and stamped & LOG_APPEND_TIME_FLAG != 0
     return SetOutline(count, pos, largest, magic, other_magic, codec_id, has_append_time)
 

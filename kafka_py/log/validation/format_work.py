@@ -8,6 +8,7 @@ Source: LogValidator; docs/reference/log.md, section 6; docs/reference/record-fo
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -43,6 +44,8 @@ ON_LOOP_PLAIN_BYTES = 16 * 1024
 
 _MOST_GROWTH = 2
 """How many times the bound on decompressed records they may take in an old format, whose records are larger."""
+
+_timestamp = operator.itemgetter(1)
 
 Pieces = Iterator[Sequence[Any]]
 """The records of a set, some at a time: tuples that begin with offset, timestamp, key and value."""
@@ -129,7 +132,7 @@ class FormatWork:
 
     def _in_format(self, pause: Callable[[], None]) -> Prepared | PreparedSet:
         config = self._config
-        source = self._source_codec()
+        source = self._source_codec(pause)
         target = source if config.target_codec is None else config.target_codec
         if self._outline is not None and self._outline.magic == config.magic and source == target:
             kept = self._kept(self._outline, pause)
@@ -139,12 +142,12 @@ class FormatWork:
 
     # -- what was sent
 
-    def _source_codec(self) -> Codec:
+    def _source_codec(self, pause: Callable[[], None]) -> Codec:
         """Checks the heads of the entries; the codec of what was sent."""
         if self._header.magic == MAGIC:
             return self._header.codec
         try:
-            found = outline(self._records)
+            found = outline(self._records, pause=pause)
         except CorruptBatch as corrupt:
             raise RejectedBatch(ErrorCode.CORRUPT_MESSAGE, str(corrupt)) from corrupt
         self._outline = found
@@ -152,7 +155,7 @@ class FormatWork:
         if found.largest > self._config.max_message_bytes:
             raise too_large(found.largest, self._config)
         if found.codec_id or found.has_append_time or found.other_magic is not None:
-            self._verify_checksums()  # of plain entries alone they are verified with the records
+            self._verify_checksums(pause)  # of plain entries alone they are verified with the records
         if found.other_magic is not None:
             fault = f"an entry has message format {found.other_magic}, the one before it {found.magic}"
             raise RejectedBatch(ErrorCode.INVALID_RECORD, fault, BatchFault.MAGIC)
@@ -168,10 +171,12 @@ class FormatWork:
             raise RecordErrors(ErrorCode.INVALID_TIMESTAMP, fault, [RecordError(0, fault)])
         return Codec(found.codec_id)
 
-    def _verify_checksums(self) -> None:
+    def _verify_checksums(self, pause: Callable[[], None]) -> None:
         try:
-            for pos, header in iter_headers(self._records):
+            for count, (pos, header) in enumerate(iter_headers(self._records), 1):
                 verify_crc(self._records, pos, header)
+                if not count % AT_ONCE:
+                    pause()
         except CorruptBatch as corrupt:
             raise RejectedBatch(ErrorCode.CORRUPT_MESSAGE, str(corrupt), BatchFault.CHECKSUM) from corrupt
 
@@ -283,17 +288,16 @@ class FormatWork:
             config.magic, target, base_offset=self.first_offset, timestamp_type=timestamp_type,
             log_append_time_ms=append_time,
         )  # fmt: skip
-        limit = _MOST_GROWTH * self._limit
         from_format_2 = self._header.magic == MAGIC
         for records in self._pieces(pause):
             if from_format_2 and any(record[4] for record in records):
                 raise self._not_in_format("headers")
+            self._refuse_negative_times(records)
             builder.extend(records, builder.last_offset + 1)
-            if builder.uncompressed_size > limit:
-                raise OversizedBatch(f"the records take over {limit} bytes in message format {config.magic}")
+            self._bound(builder.uncompressed_size)
         made = builder.build()
         self._note(made, builder.record_count, builder.uncompressed_size)
-        largest_entry = outline(made).largest
+        largest_entry = outline(made, pause=pause).largest
         if largest_entry > config.max_message_bytes:
             raise too_large(largest_entry, config)
         last_offset = builder.last_offset
@@ -310,14 +314,28 @@ class FormatWork:
         builder = BatchBuilder(target, timestamp_type=timestamp_type, log_append_time_ms=append_time)
         append = builder.append
         for records in self._pieces(pause):
+            self._refuse_negative_times(records)
             for record in records:
                 append(record[1], record[2], record[3])
+            self._bound(builder.uncompressed_size)
         made = builder.build()
         self._note(made, builder.record_count, builder.uncompressed_size)
         if len(made) > self._config.max_message_bytes:
             raise too_large(len(made), self._config)
         batch = memoryview(bytearray(made))
         return batch, read_header(batch)
+
+    def _bound(self, plain_bytes: int) -> None:
+        limit = _MOST_GROWTH * self._limit
+        if plain_bytes > limit:
+            raise OversizedBatch(f"the records take over {limit} bytes in message format {self._config.magic}")
+
+    @staticmethod
+    def _refuse_negative_times(records: Sequence[Any]) -> None:
+        """Only -1, for none, can be written; Apache's error of MemoryRecordsBuilder is as unspecific."""
+        smallest = min(map(_timestamp, records))
+        if smallest < NO_TIMESTAMP:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"timestamp {smallest} of a record is negative")
 
     def _note(self, made: bytes, record_count: int, plain_bytes: int) -> None:
         if self._header.magic != self._config.magic:

@@ -15,6 +15,10 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import ZERO_UUID, TopicPartition
 from kafka_py.controller import topic_policy
 from kafka_py.log.model.configs import LogConfig
+from kafka_py.records.compression import Codec
+from kafka_py.records.legacy import read_entry
+from kafka_py.records.legacy_builder import LegacyBuilder, encode_entry
+from kafka_py.records.legacy_records import read_records
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.wire.messages.alter_configs import AlterableConfig, AlterConfigsRequest, AlterConfigsResource
@@ -63,15 +67,48 @@ async def test_we1_7_a_message_above_the_limit_is_refused_and_the_largest_is_tak
     assert (await broker.produce("t", batch())).base_offset == 1
 
 
-async def log_file_sizes(broker: LocalBroker, *batches: bytes) -> list[int]:
-    """The size of the log file after each batch."""
-    await broker.create_topic("t")
+async def log_file_sizes(broker: LocalBroker, *batches: bytes, version: int = 8, **configs: str) -> list[int]:
+    """The size of the log file after each batch. version: of the produce requests."""
+    await broker.create_topic("t", configs={name.replace("_", "."): value for name, value in configs.items()})
     path = f"{broker.folder}/logs/t-0/00000000000000000000.log"
     sizes = []
     for each in batches:
-        assert (await broker.produce("t", each)).error_code == 0
+        assert (await broker.produce("t", each, version=version)).error_code == 0
         sizes.append(os.path.getsize(path))  # noqa: ASYNC240  # the broker's loop has nothing else to do
     return sizes
+
+
+@on_broker()
+async def test_w5_4_and_w5_5_the_log_file_in_format_0(broker: LocalBroker) -> None:
+    """W5.4: key="key", value="value" -> 34 B; W5.5: then value="value" without a key -> 65 B in the file."""
+    entries = (encode_entry(0, 0, -1, b"key", b"value"), encode_entry(0, 0, -1, None, b"value"))
+    assert await log_file_sizes(broker, *entries, version=0, message_format_version="0.8.2") == [34, 65]
+
+
+@on_broker()
+async def test_w5_6_the_log_file_in_format_1(broker: LocalBroker) -> None:
+    """W5.6: key="key", value="value" -> 42 B; without a key 39 B more."""
+    first = encode_entry(1, 0, 5, b"key", b"value")
+    sizes = await log_file_sizes(broker, first, encode_entry(1, 0, 5, None, b"value"), version=2,
+                                 message_format_version="0.10.0")  # fmt: skip
+    assert sizes == [42, 42 + 39]
+
+
+@on_broker()
+async def test_w5_8_the_brokers_time_is_that_of_every_record_in_a_wrapper(broker: LocalBroker) -> None:
+    """W5.8; W5.7: the wrapper has the offset of its last record."""
+    await broker.create_topic(
+        "t", configs={"message.format.version": "0.10.2", "message.timestamp.type": "LogAppendTime"}
+    )
+    builder = LegacyBuilder(1, Codec.GZIP)
+    for number in range(6):
+        builder.append(number, b"k", b"v")
+    answer = await broker.produce("t", builder.build(), version=2)
+    data = (await broker.fetch("t", 0)).record_set
+    assert read_entry(data, 0).offset == 5
+    found = read_records(data, 0)
+    assert [record.offset for record in found] == list(range(6))
+    assert {record.timestamp for record in found} == {answer.log_append_time_ms}
 
 
 @on_broker()

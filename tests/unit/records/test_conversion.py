@@ -1,5 +1,8 @@
 """Records change their message format and stay the same records."""
 
+import collections
+import random
+
 import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -179,3 +182,32 @@ def test_a_wrong_checksum_inside_a_wrapper_is_found():
 def test_a_set_that_goes_on_with_something_else_is_corrupt():
     with pytest.raises(CorruptBatch):
         list(iter_set_records(message_set(1) + batch()))
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_whatever_byte_is_changed_there_are_whole_entries_or_a_known_error(magic):
+    chance = random.Random(magic)
+    few = ROWS[:20]
+    sound = []
+    for codec in OLD_CODECS:
+        for made in (BatchBuilder(codec, base_offset=7), LegacyBuilder(1, codec, base_offset=7)):
+            for row in few:
+                made.append(*row)
+            sound.append(made.build())
+    outcomes = collections.Counter()
+    for _ in range(3000):
+        data = bytearray(chance.choice(sound))
+        for _ in range(chance.choice((1, 1, 2, 5))):
+            data[chance.randrange(len(data))] = chance.randrange(256)
+        try:
+            for pos, header in iter_headers(data):
+                for piece in down_convert(data, pos, header, magic, limit=1 << 20):
+                    found = records_of(piece.data)
+                    outcomes["converted"] += bool(found)
+        except CorruptBatch:
+            outcomes["corrupt"] += 1
+        except KafkaError as error:
+            assert error.code is ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+            outcomes["zstd"] += 1
+    assert outcomes["converted"] > 1000
+    assert outcomes["corrupt"] > 300

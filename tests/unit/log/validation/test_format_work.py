@@ -1,6 +1,9 @@
 """What is stored has the topic's format, whatever format, codec and grouping a producer has chosen."""
 
+import collections
 import itertools
+import random
+import zlib
 
 import pytest
 
@@ -19,6 +22,7 @@ from kafka_py.records.batch import (
 )
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.compression import Codec
+from kafka_py.records.crc32c import crc32c
 from kafka_py.records.legacy_builder import LegacyBuilder, encode_entry
 from kafka_py.records.legacy_records import read_records
 
@@ -216,11 +220,52 @@ def test_what_an_old_format_lacks_is_refused_as_by_apache():
     assert stored(run(sent(1), "2.8", **{"compression.type": "zstd"}))[0][0].codec is Codec.ZSTD
 
 
+def test_a_negative_timestamp_is_refused_where_it_would_be_written_again():
+    """As by Apache, which closes the connections of old readers where it has stored one unchanged."""
+    data = encode_entry(1, 0, -2, b"k", b"v")
+    refused(data, "2.8", ErrorCode.UNKNOWN_SERVER_ERROR)
+    assert stored(run(data, "0.10.2"))[1][0].timestamp == -2
+
+
 def test_batches_of_the_broker_itself_are_stored_in_the_topics_format_as_well():
     builder = BatchBuilder()
     builder.append(NOW, None, b"v")
     work = work_of(builder.build(), "0.10.2", Origin.COORDINATOR, **{"cleanup.policy": "compact"})
     assert stored(work.run())[0][0].magic == 1
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_whatever_byte_is_changed_there_is_a_sound_set_or_an_error_of_the_protocol(version):
+    chance = random.Random(version)
+    sound = [sent(magic, codec) for magic in (0, 1, 2) for codec in OLD_CODECS] + [sent(1) + sent(1)]
+    outcomes = collections.Counter()
+    for _ in range(1500):
+        data = bytearray(chance.choice(sound))
+        for _ in range(chance.choice((1, 1, 2, 5))):
+            data[chance.randrange(len(data))] = chance.randrange(256)
+        if chance.random() < 0.7:
+            data = with_right_checksum(data)
+        try:
+            config = LogConfig.for_topic(None, {"message.format.version": version})
+            work = prepare_leader_append(memoryview(data), config, NOW, Origin.CLIENT)
+            if isinstance(work, FormatWork):
+                stored(work.run())
+                outcomes["stored"] += 1
+        except KafkaError as error:
+            outcomes[error.code] += 1
+    assert outcomes["stored"] > 100
+    assert outcomes[ErrorCode.CORRUPT_MESSAGE] > 100
+    assert outcomes[ErrorCode.INVALID_RECORD] > 20
+
+
+def with_right_checksum(data):
+    """So that what lies behind it is looked at."""
+    if data[16] < 2 and len(data) >= 26:
+        end = min(12 + max(int.from_bytes(data[8:12], "big", signed=True), 14), len(data))
+        data[12:16] = zlib.crc32(data[16:end]).to_bytes(4, "big")
+    elif data[16] == 2:
+        data[17:21] = crc32c(bytes(data[21:])).to_bytes(4, "big")
+    return data
 
 
 def test_only_small_sets_are_worked_on_on_the_event_loop():
