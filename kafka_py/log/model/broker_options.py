@@ -190,7 +190,7 @@ class LogOptions(OptionTable):
     )
     log_message_downconversion_enable = Option(
         "log.message.downconversion.enable", True, topic="message.downconversion.enable", live=_CLUSTER,
-        importance="low", no_effect="records are never converted",
+        importance="low",
         about="Whether records are converted for consumers that know older formats only.",
     )
     unclean_leader_election_enable = Option(

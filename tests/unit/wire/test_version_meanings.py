@@ -41,7 +41,7 @@ from kafka_py.wire.version_meanings import (
 )
 
 WORDS = ("api_version", "version >", "version <", "version ==")
-COMPARING = {"produce.py", "fetch.py"}
+COMPARING = {"produce.py", "fetch.py", "old_readers.py"}
 """For every partition of a request, where a row would cost more than the comparison."""
 
 
