@@ -1,5 +1,6 @@
 """Produce v0-2 and Fetch v0-3: clients from before message format 2, beside newer ones on the same topics."""
 
+import asyncio
 from typing import Any
 
 from kafka_py.base.errors import ErrorCode
@@ -10,6 +11,13 @@ from kafka_py.records.compression import Codec
 from kafka_py.records.legacy_builder import LegacyBuilder
 from kafka_py.records.legacy_records import read_records
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
+from kafka_py.wire.messages.find_coordinator import FindCoordinatorRequest
+from kafka_py.wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from kafka_py.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 
 NOW = 1_600_000_000_000
 NONE = ErrorCode.NONE
@@ -165,3 +173,34 @@ async def test_a_producer_with_an_id_is_refused_by_a_topic_in_an_old_format(brok
     builder.append(NOW, b"k", b"v")
     answer = await broker.produce("t", builder.build())
     assert answer.error_code == ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
+
+
+@on_broker(log_message_format_version="0.10.2", offsets_topic_num_partitions=1, offsets_topic_replication_factor=1)
+async def test_offsets_of_groups_are_stored_in_an_old_format_and_read_again(broker: LocalBroker) -> None:
+    commit = OffsetCommitRequest(
+        group_id="g", generation_id=-1, member_id="",
+        topics=[OffsetCommitRequestTopic(name="t", partitions=[OffsetCommitRequestPartition(
+            partition_index=0, committed_offset=42, committed_metadata="m"
+        )])],
+    )  # fmt: skip
+    await broker.create_topic("t")
+    await until_coordinated(broker)
+    answer = await broker.ask(commit, 2)
+    assert answer.topics[0].partitions[0].error_code == NONE
+    stored = await broker.fetch("__consumer_offsets", 0)
+    assert {magic for magic, _ in records_of(stored.record_set)} == {1}
+    await broker.stop()
+    await broker.start()
+    await until_coordinated(broker)
+    asked = OffsetFetchRequest(group_id="g", topics=[OffsetFetchRequestTopic(name="t", partition_indexes=[0])])
+    found = (await broker.ask(asked, 2)).topics[0].partitions[0]
+    assert (found.committed_offset, found.metadata) == (42, "m")
+
+
+async def until_coordinated(broker: LocalBroker) -> None:
+    async with asyncio.timeout(20):
+        while (await broker.ask(FindCoordinatorRequest(key="g"), 0)).error_code:  # noqa: ASYNC110  # no event
+            await asyncio.sleep(0.02)
+        asked = OffsetFetchRequest(group_id="g", topics=[])
+        while (await broker.ask(asked, 2)).error_code:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
