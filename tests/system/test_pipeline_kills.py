@@ -99,8 +99,9 @@ class Killed:
         try:
             if draw is None:
                 out, said = process.communicate(timeout=1500)
-                assert "DONE" in out, said[-4000:]
-                return True
+                if "DONE" not in out:
+                    print(said[-4000:])
+                return "DONE" in out
             if draw.random() < BEFORE_WORK:
                 self._wait(process, lambda: False, draw.uniform(1.0, 25.0))
             else:
@@ -174,7 +175,8 @@ def survive(program: Killed, bootstrap: str, topic: str) -> int:
         feed(bootstrap, topic, total, PER_RUN)
         total += PER_RUN
         program.run(draw)
-    program.run(None)
+    # Spark gives up where the machine is so busy that a worker does not start within ten seconds: then again.
+    assert any(program.run(None) for _ in range(3))
     print(f"{program.worked} of {KILLS} runs were killed while they worked")
     return total
 
