@@ -130,6 +130,7 @@ class IsrUpdates:
         self._unannounced[partition.topic_partition] = None
         self._last_change_ms = now_ms
         self._on_committed(partition, raised)
+        self.submit(partition)
 
     # ---- notification of the controller
 

@@ -288,12 +288,28 @@ class Partition:
         return bool(late)
 
     def commit_isr(self, written: PendingExpandIsr | PendingShrinkIsr, zk_version: int, now_ms: float) -> bool:
-        """Commits a written change; returns whether the high watermark moved. Ignored after a change of role."""
+        """Commits a written change; returns whether the high watermark moved. Ignored after a change of role.
+
+        The next change may be pending afterwards, which the caller has to have written.
+        """
         if self.isr is not written:
             return False
         self.isr = CommittedIsr(written.intended)
         self.zk_version = zk_version
-        return self.maybe_raise_high_watermark(now_ms)
+        raised = self.maybe_raise_high_watermark(now_ms)
+        self._begin_waiting_expansion(now_ms)
+        return raised
+
+    def _begin_waiting_expansion(self, now_ms: float) -> None:
+        """Starts to add a replica that caught up while another change was pending.
+
+        A fetch session does not name a partition again that has no changes, so its next fetch may never be recorded.
+        """
+        for broker_id, progress in self.followers.items():
+            is_caught_up = now_ms - progress.caught_up_ms() <= self._lag_max_ms
+            if is_caught_up and broker_id not in self.isr.members and self._may_join(progress):
+                self.isr = PendingExpandIsr(self.isr.members, broker_id)
+                return
 
     def ordered(self, members: Iterable[int]) -> list[int]:
         """Members of an in-sync set in the order of the assignment; those that are not assigned come last."""

@@ -21,12 +21,13 @@ from typing import NamedTuple
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.internal_topics import GROUP_METADATA_TOPIC
 from kafka_py.clients.consumer.async_consumer import AsyncConsumer
 from kafka_py.clients.producer.producer import AsyncProducer
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.records.batch import decode_records, iter_headers
 from kafka_py.records.control import ControlType, read_control_type
-from kafka_py.testing.simulation.cluster import SimulatedCluster
+from kafka_py.testing.simulation.cluster import SimulatedBroker, SimulatedCluster
 from kafka_py.testing.simulation.invariants import log_bytes
 from kafka_py.testing.simulation.workload import SETTINGS as PRODUCER_SETTINGS
 
@@ -137,9 +138,20 @@ class Worker:
             await client.close(0)
 
     async def _begin_reading(self, consumer: AsyncConsumer) -> None:
+        """Seeks to the committed offset.
+
+        A group coordinator that was deposed and does not know it yet returns an older one, here as in Apache Kafka:
+        OffsetFetch is not fenced. Groups that subscribe are safe, because their commits name a generation that the new
+        coordinator refuses (KIP-447); this worker, which assigns, asks again until the present coordinator agrees.
+        """
         await consumer.assign([self.source])
-        committed = (await consumer.committed([self.source])).get(self.source)
-        await consumer.seek(self.source, committed.offset if committed is not None else 0)
+        while True:
+            found = (await consumer.committed([self.source])).get(self.source)
+            committed = found.offset if found is not None else 0
+            if committed == _coordinated_offset(self._cluster, self.source):
+                break
+            await asyncio.sleep(PAUSE_S)
+        await consumer.seek(self.source, committed)
 
     async def _transact(self, producer: AsyncProducer, consumer: AsyncConsumer) -> None:
         """One transaction over what one poll gives. Raises KafkaError when this producer cannot continue."""
@@ -287,6 +299,10 @@ class Transactions:
                 faults.append(f"partition {worker.partition}: {_difference(written, audited)} only in one topic")
             seen_attempts |= {each.attempt for each in written}
             faults += _order_faults(worker.partition, written, source)
+            committed = _coordinated_offset(self._cluster, worker.source)
+            if written and committed != written[-1].input_offset + 1:
+                faults.append(f"partition {worker.partition}: {committed} is committed, the last visible record has "
+                              f"input offset {written[-1].input_offset}")  # fmt: skip
         faults += self._account_faults(seen_attempts)
         for name, seen in self._follower.seen.items():
             log = _leader_log(self._cluster, name)
@@ -349,10 +365,30 @@ def _difference(one: list[Written], other: list[Written]) -> str:
     return f"{sorted(set(one) ^ set(other))[:5]} ({len(one)} and {len(other)} records)"
 
 
+def _coordinated_offset(cluster: SimulatedCluster, source: TopicPartition) -> int | None:
+    """The committed offset in the memory of the group's present coordinator, 0 without one; None while it loads."""
+    leader = _leader(cluster, TopicPartition(GROUP_METADATA_TOPIC, 0))
+    if leader is None or leader.server is None:
+        return None
+    groups = leader.server.node.coordinators.groups
+    try:
+        groups.check(GROUP)
+    except KafkaError:
+        return None
+    group = groups.get(GROUP)
+    committed = group.offsets.committed.get(source) if group is not None else None
+    return committed.offset if committed is not None else 0
+
+
 def _leader_log(cluster: SimulatedCluster, name: TopicPartition) -> PartitionLog | None:
-    """The log of the leader with the newest epoch."""
+    leader = _leader(cluster, name)
+    return leader.partitions()[name].log if leader is not None else None
+
+
+def _leader(cluster: SimulatedCluster, name: TopicPartition) -> SimulatedBroker | None:
+    """The leader with the newest epoch."""
     leaders = [
-        (partition.leader_epoch, partition.log)
+        (partition.leader_epoch, broker)
         for broker in cluster.servers()
         if (partition := broker.partitions().get(name)) is not None and partition.is_leader
     ]

@@ -10,6 +10,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.replication.leader.isr_updates import LONGEST_SILENCE_MS, NOTICE_CHECK_MS, QUIET_MS, IsrUpdates
 from kafka_py.replication.state.isr import CommittedIsr, PendingExpandIsr, PendingShrinkIsr
 from kafka_py.replication.state.partition import Partition
+from kafka_py.replication.state.reads import FetchEntry
 from kafka_py.testing.fakes.copying import T0, CopyingWorld, Replica
 from kafka_py.testing.virtual_time import run_virtual
 from kafka_py.zk.partitions import LeaderAndIsr
@@ -105,6 +106,24 @@ async def test_a_shrink_lets_the_watermark_go_on_once_it_is_written() -> None:
     assert leader.me.offsets == (1, 1)
     assert leader.committed == [(leader.partition, True)]
     assert leader.me.metrics.manager.isr_shrinks == 1
+
+
+@story
+async def test_a_replica_that_caught_up_while_another_change_was_pending_joins_without_a_further_fetch() -> None:
+    """A fetch session does not name a partition again that nothing is appended to."""
+    leader = Leader(8, 9)
+    leader.partition.followers[3].last_caught_up_ms = -1e9
+    leader.store.held = asyncio.Event()
+    leader.pending(PendingShrinkIsr(frozenset({1, 2}), frozenset({2})))
+    fetched = FetchEntry(T0, 0, max_bytes=1, current_leader_epoch=4)
+    leader.partition.record_follower_fetch(2, fetched, 0, leader.clock.monotonic_ms())
+    await asyncio.sleep(0.1)
+    assert leader.partition.isr.in_flight
+    leader.store.held.set()
+    await asyncio.sleep(0.1)
+    assert [state.isr for state in leader.store.written] == [(1,), (1, 2)]
+    assert leader.partition.isr == CommittedIsr(frozenset({1, 2}))
+    assert (leader.me.metrics.manager.isr_shrinks, leader.me.metrics.manager.isr_expands) == (1, 1)
 
 
 @story
