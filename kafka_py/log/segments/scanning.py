@@ -12,7 +12,16 @@ from struct import Struct
 from typing import NamedTuple
 
 from kafka_py.log.disk.files import File
-from kafka_py.records.batch import LOG_OVERHEAD, SIZE_UP_TO_MAGIC, BatchHeader, CorruptBatch, read_header
+from kafka_py.records.batch import (
+    LOG_OVERHEAD,
+    MAGIC,
+    SIZE_UP_TO_MAGIC,
+    BatchHeader,
+    CorruptBatch,
+    OversizedBatch,
+    read_header,
+)
+from kafka_py.records.legacy_records import read_records
 
 _PLACE = Struct(">qi4xb6xi")
 """Base offset, size, magic, last offset delta; formats 0 and 1 have other data in place of the last one."""
@@ -20,6 +29,8 @@ _BEGINNING = Struct(">qi4xb")
 BATCH_START = 61
 """Bytes at the start of a batch that a scan reads."""
 _SMALLEST_SIZE_FIELD = 14
+_READ_TO_VERIFY = 1 << 16
+"""Bytes of a wrapper that is decompressed to verify an index entry; a larger one is trusted."""
 HEADERS_AT_ONCE = 8192
 """Bytes that a scan reads at once: more than there are between two index entries, unless batches are large."""
 _BATCHES_AT_ONCE = 1 << 20
@@ -34,6 +45,18 @@ class BatchPlace(NamedTuple):
     last_offset: int
 
 
+class Bounds(NamedTuple):
+    """Lowest and highest base offset that a batch may have, both inclusive.
+
+    may_wrap: whether it may also be a wrapper that begins with the highest: its header has its last offset, and
+    versions before 0.11 indexed it by its first one.
+    """
+
+    lowest: int
+    highest: int
+    may_wrap: bool = False
+
+
 class NoBatchThere(Exception):
     """No batch begins at the given position."""
 
@@ -44,12 +67,12 @@ def find_batch(
     end: int,
     offset: int,
     *,
-    begins_within: tuple[int, int] | None = None,
+    begins_within: Bounds | None = None,
     first_read: int = HEADERS_AT_ONCE,
 ) -> BatchPlace | None:
     """The first whole batch of [position, end) whose last offset is >= `offset`; None when there is none.
 
-    begins_within: lowest and highest base offset that the batch at `position` may have, both inclusive.
+    begins_within: of the batch at `position`.
     first_read: BATCH_START if the batch at `position` is probably large and contains `offset`.
     Raises CorruptBatch for an impossible size, NoBatchThere when the batch is not within `begins_within`.
     """
@@ -59,7 +82,7 @@ def find_batch(
         chunk = file.read(min(first_read, end - position), position)
         first_read = HEADERS_AT_ONCE
         if begins_within is not None:
-            if not _begins_batch(chunk, end - position, *begins_within):
+            if not _begins_batch(file, position, chunk, end - position, begins_within):
                 raise NoBatchThere
             begins_within = None
         if len(chunk) < SIZE_UP_TO_MAGIC:
@@ -83,18 +106,34 @@ def find_batch(
     return None
 
 
-def begins_batch(file: File, position: int, end: int, lowest: int, highest: int) -> bool:
-    """Whether a batch of [position, end) begins at `position`, its base offset from `lowest` to `highest` inclusive."""
+def begins_batch(file: File, position: int, end: int, bounds: Bounds) -> bool:
+    """Whether a batch of [position, end) with a base offset within the bounds begins at `position`."""
     if position < 0 or end - position < SIZE_UP_TO_MAGIC:
         return False
-    return _begins_batch(file.read(SIZE_UP_TO_MAGIC, position), end - position, lowest, highest)
+    return _begins_batch(file, position, file.read(SIZE_UP_TO_MAGIC, position), end - position, bounds)
 
 
-def _begins_batch(chunk: bytes, room: int, lowest: int, highest: int) -> bool:
+def _begins_batch(file: File, position: int, chunk: bytes, room: int, bounds: Bounds) -> bool:
     if len(chunk) < SIZE_UP_TO_MAGIC:
         return False
     base_offset, size, magic = _BEGINNING.unpack_from(chunk)
-    return bool(lowest <= base_offset <= highest and _SMALLEST_SIZE_FIELD <= size <= room and 0 <= magic <= 2)
+    if base_offset < bounds.lowest or not _SMALLEST_SIZE_FIELD <= size <= room or not 0 <= magic <= MAGIC:
+        return False
+    if base_offset <= bounds.highest:
+        return True
+    return magic < MAGIC and bounds.may_wrap and _wraps_from(bounds.highest, file, position, size + LOG_OVERHEAD)
+
+
+def _wraps_from(first_offset: int, file: File, position: int, size: int) -> bool:
+    """Whether a wrapper of format 0 or 1 begins with this offset."""
+    if size > _READ_TO_VERIFY:
+        return True
+    try:
+        return read_records(file.read(size, position), 0, 16 * _READ_TO_VERIFY)[0].offset == first_offset
+    except OversizedBatch:
+        return True
+    except CorruptBatch:
+        return False
 
 
 def iter_file_headers(file: File, position: int, end: int) -> Iterator[tuple[int, BatchHeader]]:

@@ -20,6 +20,7 @@ from kafka_py.log.segments.scanning import (
     BATCH_START,
     HEADERS_AT_ONCE,
     BatchPlace,
+    Bounds,
     NoBatchThere,
     begins_batch,
     find_batch,
@@ -198,11 +199,11 @@ class Segment:
         file = self.file()
         if entry.offset < offset and following - entry.position > HEADERS_AT_ONCE:
             # Large batches have an entry each: the batch most likely begins at the next entry's position.
-            bounds = self.base_offset, offset
+            bounds = Bounds(self.base_offset, offset)
             with contextlib.suppress(NoBatchThere):
                 return find_batch(file, following, self.size, offset, begins_within=bounds, first_read=BATCH_START)
         if entry.position:
-            bounds = self.base_offset, entry.offset
+            bounds = Bounds(self.base_offset, entry.offset, may_wrap=True)
             try:
                 return find_batch(file, entry.position, self.size, offset, begins_within=bounds)
             except NoBatchThere:
@@ -213,7 +214,8 @@ class Segment:
         """Position where the search for `offset` begins: that of the index entry, if a matching batch begins there."""
         entry = self.offset_index.lookup(offset)
         position = entry.position
-        if position == 0 or begins_batch(self.file(), position, self.size, self.base_offset, entry.offset):
+        bounds = Bounds(self.base_offset, entry.offset, may_wrap=True)
+        if position == 0 or begins_batch(self.file(), position, self.size, bounds):
             return position
         self._distrust_index(entry)
         return 0
@@ -226,9 +228,8 @@ class Segment:
     def next_offset(self) -> int:
         """The offset after the last batch, or the base offset. Raises CorruptBatch where no whole one in order is."""
         last = self.offset_index.last
-        next_offset, start = self.base_offset, self.start_for(last.offset)
-        end = start
-        for position, header in iter_file_headers(self.file(), start, self.size):
+        next_offset, end = self.base_offset, self.start_for(last.offset)
+        for position, header in iter_file_headers(self.file(), end, self.size):
             if header.last_offset < next_offset:
                 raise CorruptBatch(f"offset {header.last_offset} where {next_offset} was expected", position)
             next_offset, end = header.next_offset, position + header.size_bytes
@@ -387,7 +388,7 @@ class Segment:
         start = 0 if entry is None else self.start_for(entry.offset)
         try:
             for _, header in iter_file_headers(self.file(), start, self.size):
-                if header.max_timestamp > largest.timestamp:
+                if header[8] > largest[0] and 0 <= header.last_offset - self.base_offset <= MAX_RELATIVE_OFFSET:
                     largest = TimeOffset(header.max_timestamp, header.last_offset)
         except CorruptBatch as corrupt:  # the batches before it count; a reader of the later ones gets the error
             _log.warning("%s: %s", self.path, corrupt)

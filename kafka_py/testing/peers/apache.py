@@ -138,6 +138,11 @@ def apache_kafka() -> Jars:
     return _resolved("apache-2.8.2")
 
 
+def old_kafka() -> Jars:
+    """The broker of Apache Kafka 0.10.2.2, the last release that writes formats 0 and 1 alone. Raises Unavailable."""
+    return _resolved("apache-0.10.2.2")
+
+
 def newest_clients() -> Jars:
     """The newest Java clients. Raises Unavailable."""
     return _resolved("newest-clients")

@@ -1,5 +1,7 @@
 """Logs of message formats 0 and 1, as brokers before 0.11 wrote them and as followers copy them."""
 
+import struct
+
 import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -346,3 +348,24 @@ def test_records_inside_a_wrapper_can_be_deleted():
     world.crash()
     world.open(checkpointed=Checkpointed(log_start_offset=6))
     assert world.log.log_start_offset == 6
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_an_index_that_names_the_first_offsets_of_wrappers_is_used(magic, caplog):
+    """As versions before 0.11 wrote it."""
+    world = LogWorld()
+    data = list(stored(magic))
+    follow(world, b"".join(data))
+    world.log.close()
+    positions = [sum(map(len, data[:number])) for number in range(30)]
+    entries = [(number // 2 * 4 + number % 2, positions[number]) for number in (3, 7, 8, 15, 21)]
+    index = world.files.open(f"{world.directory}/00000000000000000000.index")
+    index.truncate(0)
+    index.write(b"".join(struct.pack(">ii", *entry) for entry in entries), 0)
+    world.open(is_clean=True)
+    for offset in range(60):
+        first = offset // 4 * 4
+        assert served(world, offset) == ([first] if offset == first else [first + 1, first + 2, first + 3])
+    if magic:
+        assert [offset_for_timestamp(world.log, 1000 + offset).offset for offset in range(60)] == list(range(60))
+    assert "index is ignored" not in caplog.text

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from kafka_py.log.segments.scanning import BATCH_START, NoBatchThere, find_batch, iter_file_headers
+from kafka_py.log.segments.scanning import BATCH_START, Bounds, NoBatchThere, find_batch, iter_file_headers
 from kafka_py.records.batch import CorruptBatch
 from kafka_py.testing.fakes.stored_logs import LogWorld, batch
 
@@ -81,10 +81,10 @@ def test_a_place_where_no_batch_begins_is_refused():
     segment = world.log.segments[0]
     file = segment.file()
     second = places(segment)[1][0]
-    assert find_batch(file, second, segment.size, 2, begins_within=(0, 1)).base_offset == 2
+    assert find_batch(file, second, segment.size, 2, begins_within=Bounds(0, 1)).base_offset == 2
     for position, bounds in ((second + 1, (0, 9)), (second, (0, 0)), (second, (2, 9)), (-5, (0, 9)), (10**6, (0, 9))):
         with pytest.raises(NoBatchThere):
-            find_batch(file, position, segment.size, 2, begins_within=bounds)
+            find_batch(file, position, segment.size, 2, begins_within=Bounds(*bounds))
 
 
 def test_an_impossible_size_is_corruption():
