@@ -22,7 +22,7 @@ class AddressRates:
         self._default: int | None = None
 
     def set_limit(self, address: str | None, limit: int | None) -> None:
-        """Sets or removes the limit of an address; None is the default of all others."""
+        """Sets or removes the limit of an address, 0 or more; None is the default of all others."""
         if address is None:
             self._default = limit
         elif limit is None:

@@ -68,6 +68,8 @@ class BrokerQuotas:
     async def _apply_to_address(self, name: str, settings: Mapping[str, str]) -> None:
         try:
             limit = limit_in(settings, CONNECTION_RATE)
+            if limit is not None and limit < 0:
+                raise ValueError(f"{limit} is below 0")
             addresses: list[str | None] = [None] if name == DEFAULT_ENTITY else [*await _addresses_of(name)]
         except (ValueError, OSError) as error:
             _log.error("The quota %s of address %s is ignored: %s", CONNECTION_RATE, name, error)

@@ -6,6 +6,7 @@ Pure; `now_ms` is passed in. Source: docs/reference/quotas.md, sections 2 to 4; 
 from __future__ import annotations
 
 from collections.abc import Generator
+from itertools import islice
 from typing import Generic, TypeVar
 
 from kafka_py.base.quota_rates import Window
@@ -18,6 +19,11 @@ IDLE_MS = 3_600_000.0
 """A budget that was not used for so long is removed with its metrics."""
 SCAN_MS = 30_000.0
 _LOOKED_AT_A_STEP = 256
+MOST_BUDGETS = 16_384
+"""Beyond that the oldest budgets are forgotten, unless they are over their limits: a client may invent client ids."""
+_LOOKED_AT_WHEN_FULL = 2048
+_MOST_NOTED = 8192
+"""Clients whose budget is noted."""
 
 B = TypeVar("B", bound=Budget)
 
@@ -43,6 +49,7 @@ class QuotaManager(Generic[B]):
         self._is_fixed = is_fixed
         self._budgets: dict[Tags, B] = {}
         self._of_clients: dict[tuple[Principal, str], B] = {}
+        self._full_at = MOST_BUDGETS
 
     @property
     def is_on(self) -> bool:
@@ -65,11 +72,24 @@ class QuotaManager(Generic[B]):
         tags = self.limits.tags_of(principal, client_id)
         budget = self._budgets.get(tags)
         if budget is None:
+            if len(self._budgets) >= self._full_at:
+                self._forget_oldest()
             budget = self._make(tags, self.window, self.limits.limit_of(tags), self._longest_ms)
             self._budgets[tags] = budget
         if self._is_fixed:
+            if len(self._of_clients) >= _MOST_NOTED:
+                self._of_clients.clear()
             self._of_clients[principal, client_id] = budget
         return budget
+
+    def _forget_oldest(self) -> None:
+        """Makes room. Those that remain count as new, so that others are looked at the next time."""
+        self._of_clients.clear()
+        for tags in list(islice(self._budgets, _LOOKED_AT_WHEN_FULL)):
+            budget = self._budgets.pop(tags)
+            if budget.is_over:
+                self._budgets[tags] = budget
+        self._full_at = max(MOST_BUDGETS, len(self._budgets) + _LOOKED_AT_WHEN_FULL)
 
     def charge(self, principal: Principal, client_id: str, value: float, now_ms: float) -> int:
         """Records a value; returns the throttle time in ms, 0 when the rate is within the limit."""

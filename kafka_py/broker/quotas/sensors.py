@@ -84,6 +84,11 @@ class Budget(SampledRate):
             return 0
         return bounded(self.throttle_ms(self._limit, now_ms), self._longest_ms, self.window)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether more was used than the limit allows, so that to forget the budget would lift its throttling."""
+        return self.total > self._enough
+
     def note_throttled(self, time_ms: float, now_ms: float) -> None:
         """Counts a throttle time that is applied."""
         if self.times is None:
@@ -106,6 +111,10 @@ class MutationBudget(Budget):
         else:
             bucket.limit = limit
         self._bucket = bucket
+
+    @property
+    def is_over(self) -> bool:
+        return self.tokens < 0
 
     @property
     def tokens(self) -> float:
@@ -132,5 +141,8 @@ class MutationBudget(Budget):
 
 
 def bounded(time_ms: float, longest_ms: float, window: Window) -> int:
-    """A throttle time as responses have it. A limit of 0 would throttle for ever: it does so for a window at a time."""
-    return int(min(window.length_ms if time_ms == math.inf else time_ms, longest_ms))
+    """A throttle time as responses have it.
+
+    A limit of 0 would throttle for ever: it does so for a window at a time. A limit below 0 does not throttle.
+    """
+    return max(int(min(window.length_ms if time_ms == math.inf else time_ms, longest_ms)), 0)

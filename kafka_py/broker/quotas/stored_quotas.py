@@ -12,7 +12,15 @@ from typing import NamedTuple
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.options import java_double
 from kafka_py.base.turns import sliced
-from kafka_py.broker.quotas.quota_keys import CLIENT_ID, CLIENT_KEYS, IP, IP_KEYS, QUOTA_KEYS, USER
+from kafka_py.broker.quotas.quota_keys import (
+    CLIENT_ID,
+    CLIENT_KEYS,
+    CONNECTION_RATE,
+    IP,
+    IP_KEYS,
+    QUOTA_KEYS,
+    USER,
+)
 from kafka_py.zk.config_znodes import DEFAULT_ENTITY, entity_path
 from kafka_py.zk.entity_configs import ConfigStore
 
@@ -158,4 +166,6 @@ def _text_of(key: str, kind: str, value: float) -> str:
     whole = round(value) if abs(value) < float(1 << 63) else None
     if whole is None or abs(whole - value) > _NO_FRACTION or (kind == "INT" and not -(1 << 31) <= whole < 1 << 31):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Configuration {key} must be a {kind} value")
+    if key == CONNECTION_RATE and whole < 0:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Configuration {key} must be at least 0")
     return str(whole)

@@ -56,6 +56,9 @@ class FullFetch(PlainSource):
         self._cache.end_if_removed(session)
         return session.id, results
 
+    def gave_nothing(self) -> None:
+        """The response to a fetch in turns had no partitions, so that there is no session."""
+
     def _new_session(self, results: FetchResults) -> FetchSession | None:
         if not self._wants_session or not results:
             return None
@@ -115,6 +118,10 @@ class IncrementalFetch:
             changed += self._note(some)
         self._cache.end_if_removed(self.session)
         return self.session.id, changed
+
+    def gave_nothing(self) -> None:
+        """The response to a fetch in turns had no partitions; those with changes remain noted for the next one."""
+        self._cache.end_if_removed(self.session)
 
     def _note(self, results: FetchResults) -> FetchResults:
         """Notes the results in the session; returns the partitions that the response must have."""

@@ -5,25 +5,43 @@ A test compares it with encoded responses. Source: docs/reference/quotas.md, sec
 
 from __future__ import annotations
 
+from collections.abc import Generator
+
 from kafka_py.replication.state.reads import FetchResults, PartitionRead
 
 _SIZE_PREFIX = 4
 _FIRST_FLEXIBLE = 12
+_STEP = 256
 
 
-def fetch_response_bytes(version: int, results: FetchResults) -> int:
-    """Size prefix and body, without the header. results: the partitions that it would have, topic by topic."""
-    head = _SIZE_PREFIX + 4 * (version >= 1) + 6 * (version >= 7)
+def fetch_response_bytes(version: int, results: FetchResults, *, returns_all: bool = True) -> int:
+    """Size prefix and body, without the header. results: what was read, topic by topic; see `sizing`."""
+    steps = sizing(version, results, returns_all=returns_all)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            return int(done.value)
+
+
+def sizing(version: int, results: FetchResults, *, returns_all: bool) -> Generator[None, None, int]:
+    """As fetch_response_bytes, in steps (base/turns.py). returns_all: else only those with records."""
+    is_flexible = version >= _FIRST_FLEXIBLE
+    size = _SIZE_PREFIX + 4 * (version >= 1) + 6 * (version >= 7)
     topics: dict[str, int] = {}
-    rows = 0
-    for entry, read in results:
-        topic = entry.topic_partition.topic
-        topics[topic] = topics.get(topic, 0) + 1
-        rows += _partition_bytes(version, read)
-    if version < _FIRST_FLEXIBLE:
-        return head + 4 + rows + sum(2 + len(topic.encode()) + 4 for topic in topics)
-    names = sum(_compact(len(topic.encode())) + _varint(count + 1) + 1 for topic, count in topics.items())
-    return head + _varint(len(topics) + 1) + rows + names + 1
+    for number, (entry, read) in enumerate(results, 1):
+        if returns_all or read.size:
+            topic = entry.topic_partition.topic
+            topics[topic] = topics.get(topic, 0) + 1
+            size += _partition_bytes(version, read)
+        if number % _STEP == 0:
+            yield
+    for number, (topic, count) in enumerate(topics.items(), 1):
+        name = len(topic.encode())
+        size += _compact(name) + _varint(count + 1) + 1 if is_flexible else 2 + name + 4
+        if number % _STEP == 0:
+            yield
+    return size + (_varint(len(topics) + 1) + 1 if is_flexible else 4)
 
 
 def _partition_bytes(version: int, read: PartitionRead) -> int:

@@ -88,15 +88,17 @@ async def test_what_is_wrong_with_an_entry_is_its_own_error(broker: LocalBroker)
         ({"ip": "no address .."}, {}),
         ({"user": "a"}, {"connection_creation_rate": 1.0}),
         ({"ip": "1.2.3.4"}, {"connection_creation_rate": 1.5}),
+        ({"ip": "1.2.3.5"}, {"connection_creation_rate": -1.0}),
         ({"user": "b"}, {"producer_byte_rate": 1.1}),
         ({"user": "c"}, {"producer_byte_rate": 1.0}),
     )
-    assert [code for code, _ in found] == [ErrorCode.INVALID_REQUEST] * 8 + [0]
+    assert [code for code, _ in found] == [ErrorCode.INVALID_REQUEST] * 9 + [0]
     assert [(text or "").partition(":")[0] for _, text in found] == [
         "Invalid empty client quota entity", "Unhandled client quota entity type", "Empty user not supported",
         "Invalid quota entity", "no address .. is not a valid IP or resolvable host.",
         "Invalid configuration key connection_creation_rate",
         "Configuration connection_creation_rate must be a INT value",
+        "Configuration connection_creation_rate must be at least 0",
         "Configuration producer_byte_rate must be a LONG value", "",
     ]  # fmt: skip
     assert await described(broker) == [({"user": "c"}, {"producer_byte_rate": 1.0})]
@@ -151,6 +153,48 @@ async def test_a_consumer_over_its_quota_gets_nothing_until_the_time_is_over(bro
     assert over.throttle_time_ms > 0
     [budget] = [each for each in quotas(broker).fetch.budgets if each.tags == ("", "test")]
     assert budget.total < 9300  # what was not sent is not charged
+
+
+@on_broker(num_partitions="3")
+async def test_a_session_goes_on_after_a_throttled_fetch_and_loses_no_news(broker: LocalBroker) -> None:
+    await broker.create_topic("t")
+    wanted = {TopicPartition("t", number): 0 for number in range(3)}
+    opened = await broker.ask(broker.fetch_request(wanted, session_id=0, session_epoch=0), 11)
+    assert opened.session_id
+    await broker.produce("t", batch(b"x" * 9000))
+    await alter(broker, (CLIENT, {"consumer_byte_rate": 1000.0}))
+    fetch = quotas(broker).fetch
+    fetch.charge(ANONYMOUS, "test", 9_000, broker.server.clock.monotonic_ms())
+    asking = broker.fetch_request({}, session_id=opened.session_id, session_epoch=1)
+    over = await broker.ask(asking, 11)
+    assert (over.responses, over.error_code, over.session_id) == ([], 0, opened.session_id)
+    assert over.throttle_time_ms > 0
+    await alter_elsewhere(broker, {"consumer_byte_rate": None})
+    await fresh(broker)
+    asking = broker.fetch_request({}, session_id=opened.session_id, session_epoch=2)
+    answer = await broker.ask(asking, 11)
+    rows = [row for topic in answer.responses for row in topic.partition_responses]
+    assert [len(row.record_set) > 9000 for row in rows if row.record_set] == [True]
+
+
+@on_broker(num_partitions="1")
+async def test_fetches_of_followers_are_exempt(broker: LocalBroker) -> None:
+    await broker.create_topic("t", 300)
+    await alter(broker, (CLIENT, {"consumer_byte_rate": 1.0, "request_percentage": 0.001}))
+    await fresh(broker)
+    manager, now_ms = quotas(broker), broker.server.clock.monotonic_ms()
+    manager.fetch.charge(ANONYMOUS, "test", 1_000_000, now_ms)
+    assert manager.request.charge(ANONYMOUS, "test", 1_000, now_ms) == 1000
+    [budget] = [each for each in manager.request.budgets if each.tags == ("", "test")]
+    before = budget.total, manager.request.muted
+    for partitions in (1, 300):  # at once, and in turns
+        wanted = {TopicPartition("t", number): 0 for number in range(partitions)}
+        answer = await broker.ask(broker.fetch_request(wanted, replica_id=5), 11)
+        assert (answer.error_code, answer.throttle_time_ms) == (0, 0)
+        assert sum(len(topic.partition_responses) for topic in answer.responses) == partitions
+    assert (budget.total, manager.fetch.muted) == (before[0], 0)
+    assert manager.request.muted <= before[1]
+    assert manager.exempt.total > 0
 
 
 @on_broker(num_partitions="1")

@@ -13,11 +13,11 @@ from functools import partial
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.base.turns import Turn, sliced
+from kafka_py.base.turns import Turn, finish, sliced
 from kafka_py.broker.handlers.records.old_readers import FIRST_WITH_ZSTD, for_old_reader
 from kafka_py.broker.requests.authorization import ALLOW_ALL, CLUSTER_NAME, Operation, ResourceType
 from kafka_py.broker.requests.fetch_contexts import FetchContext, open_context, open_in_turns
-from kafka_py.broker.requests.fetch_sizes import fetch_response_bytes
+from kafka_py.broker.requests.fetch_sizes import fetch_response_bytes, sizing
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
 from kafka_py.broker.requests.throttling import Throttling
@@ -147,8 +147,11 @@ async def _fetch_in_turns(
         known = for_old_reader(node, context, results, take, is_follower=params.from_follower)
         results = await converted if known is None else known
     throttling = None if params.from_follower else node.throttling
-    if throttling is not None and _is_throttled(throttling, context, session, results):
-        return ANSWERS_LATER
+    if throttling is not None:
+        steps = sizing(context.api_version, results, returns_all=session.returns_all)
+        if throttling.refuses_fetch(context, await finish(steps, node.clock.monotonic_ms), _without_rows(session)):
+            session.gave_nothing()
+            return ANSWERS_LATER
     session_id, changed = await session.finish_in_turns(results)
     topics: list[FetchableTopicResponse] = []
     async for some in sliced(changed):
@@ -264,9 +267,12 @@ def _is_throttled(
     throttling: Throttling, context: RequestContext, session: FetchContext, results: FetchResults
 ) -> bool:
     """Charges a consumer's fetch; if it is over a quota, responds without partitions, which count as not sent."""
-    sent = results if session.returns_all else [row for row in results if row[1].size]
-    empty = FetchResponse(session_id=session.known_id, responses=[])
-    return throttling.refuses_fetch(context, fetch_response_bytes(context.api_version, sent), empty)
+    size = fetch_response_bytes(context.api_version, results, returns_all=session.returns_all)
+    return throttling.refuses_fetch(context, size, _without_rows(session))
+
+
+def _without_rows(session: FetchContext) -> FetchResponse:
+    return FetchResponse(session_id=session.known_id, responses=[])
 
 
 def _add_rows(

@@ -8,10 +8,11 @@ import pytest
 
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
 from kafka_py.base.meters import MetricRegistry
+from kafka_py.broker.quotas import manager as manager_module
 from kafka_py.broker.quotas.broker_quotas import entity_of
 from kafka_py.broker.quotas.callback import load_quota_callback
 from kafka_py.broker.quotas.client_quotas import ClientQuotas
-from kafka_py.broker.quotas.manager import IDLE_MS
+from kafka_py.broker.quotas.manager import IDLE_MS, MOST_BUDGETS
 from kafka_py.broker.quotas.mutations import Mutations
 from kafka_py.broker.quotas.quota_keys import QuotaEntity
 from kafka_py.broker.quotas.quota_metrics import measure_quotas
@@ -92,6 +93,43 @@ def test_a_limit_of_nothing_throttles_for_a_window_at_a_time() -> None:
     clients = quotas()
     run(clients.applying(CLIENT, {"consumer_byte_rate": "0"}))
     assert clients.fetch.charge(ANONYMOUS, "c1", 1, 0.0) == 11_000
+
+
+@pytest.mark.parametrize("key", ["producer_byte_rate", "request_percentage", "controller_mutation_rate"])
+def test_a_limit_below_nothing_gives_no_throttle_time_below_nothing(key: str) -> None:
+    clients = quotas()
+    run(clients.applying(CLIENT, {key: "-1"}))
+    [manager] = [each for each in clients.managers if each.is_on]
+    assert manager.charge(ANONYMOUS, "c1", 10.0, 0.0) == 0
+    for is_strict in (True, False):
+        assert clients.mutation.budget_of(ANONYMOUS, "c1").take(10, 0.0, is_strict=is_strict)[1] == 0
+
+
+def test_invented_client_ids_take_bounded_memory() -> None:
+    clients = quotas()
+    run(clients.applying(QuotaEntity(None, "<default>"), {"producer_byte_rate": "500"}))
+    produce = clients.produce
+    assert produce.charge(ALICE, "over", 6000, 0.0) == 2000
+    for number in range(3 * MOST_BUDGETS):
+        produce.charge(ALICE, f"invented {number}", 1, 1.0)
+        assert len(produce._of_clients) <= MOST_BUDGETS
+    assert len(produce.budgets) <= MOST_BUDGETS
+    assert produce.charge(ALICE, "over", 0, 2.0) > 1900  # whom it would help to be forgotten is remembered
+
+
+def test_budgets_over_their_limits_are_not_looked_at_for_each_new_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(manager_module, "MOST_BUDGETS", 20)
+    monkeypatch.setattr(manager_module, "_LOOKED_AT_WHEN_FULL", 5)
+    looked: list[int] = []
+    clients = ClientQuotas(BrokerConfig.parse({"zookeeper.connect": "z"}))
+    produce = clients.produce
+    produce._full_at = 20
+    forget = produce._forget_oldest
+    monkeypatch.setattr(produce, "_forget_oldest", lambda: looked.append(1) or forget())
+    run(clients.applying(QuotaEntity(None, "<default>"), {"producer_byte_rate": "1"}))
+    for number in range(40):
+        produce.charge(ALICE, f"over {number}", 1000, 0.0)
+    assert (len(produce.budgets), len(looked)) == (40, 4)
 
 
 def test_a_value_that_is_no_number_is_no_limit(caplog: pytest.LogCaptureFixture) -> None:

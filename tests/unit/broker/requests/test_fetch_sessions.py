@@ -390,6 +390,20 @@ def test_what_a_large_fetch_names_and_forgets_is_forgotten_and_the_rest_of_it_st
     asyncio.run(scenario())
 
 
+def test_a_session_that_is_pushed_out_while_its_fetch_is_throttled_listens_to_nothing(reader: Reader) -> None:
+    reader.fetch(entry(T0))
+    session = reader.cache.get(reader.session_id)
+    assert session is not None
+    context = reader.open()
+    context.gave_nothing()
+    assert list(session.entries) == [T0]
+    reader.cache.remove(reader.session_id)
+    partition = reader.world.partition(T0)
+    session.add(entry(T0)).listen_to(partition)  # by what is read in the turns of the fetch
+    context.gave_nothing()
+    assert not partition.listeners
+
+
 def test_a_session_that_is_pushed_out_while_it_is_opened_listens_to_nothing() -> None:
     many = [TopicPartition("many", number) for number in range(600)]
 

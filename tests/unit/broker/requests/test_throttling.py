@@ -15,7 +15,7 @@ from kafka_py.broker.quotas.client_quotas import ClientQuotas
 from kafka_py.broker.quotas.quota_keys import QuotaEntity
 from kafka_py.broker.requests.authorization import ALLOW_ALL
 from kafka_py.broker.requests.dispatch import Dispatcher
-from kafka_py.broker.requests.fetch_sizes import fetch_response_bytes
+from kafka_py.broker.requests.fetch_sizes import fetch_response_bytes, sizing
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, EncodedResponse, RequestContext
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.net.frames_out import BlockedTime
@@ -24,6 +24,7 @@ from kafka_py.replication.state.reads import FetchEntry, PartitionRead
 from kafka_py.testing.clock import ManualClock
 from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.frames import decode_response, encode_request, encode_response
+from kafka_py.wire.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from kafka_py.wire.messages.fetch import (
     AbortedTransaction,
     FetchablePartitionResponse,
@@ -41,6 +42,7 @@ PRODUCE = ProduceRequest(acks=1, timeout_ms=1, topic_data=[])
 APIS: dict[type, tuple[ApiKey, type]] = {
     HeartbeatRequest: (ApiKey.HEARTBEAT, HeartbeatResponse),
     MetadataRequest: (ApiKey.METADATA, MetadataResponse),
+    CreateTopicsRequest: (ApiKey.CREATE_TOPICS, CreateTopicsResponse),
     ProduceRequest: (ApiKey.PRODUCE, ProduceResponse),
     UpdateMetadataRequest: (ApiKey.UPDATE_METADATA, UpdateMetadataResponse),
 }
@@ -162,6 +164,33 @@ def test_requests_between_brokers_are_exempt() -> None:
     assert len(world.scheduled) == 1
 
 
+@pytest.mark.parametrize("name", ["fetch_follower", "fetch_consumer", "update_metadata"])
+def test_the_time_of_sending_counts_without_that_for_which_the_peer_was_waited_for(name: str) -> None:
+    world = World(request_percentage=1.0)
+    key = ApiKey.UPDATE_METADATA if name == "update_metadata" else ApiKey.FETCH
+    metrics = getattr(world.metrics, name, world.dispatcher._services[int(key)].metrics)
+    context: Any = SimpleNamespace(
+        connection=world.client, metrics=metrics, principal=ANONYMOUS, client_id="c", api=SimpleNamespace(key=key)
+    )
+    world.client.blocked.begin()
+    world.clock.advance(5000)
+    world.client.blocked.end()
+    world.node.throttling.on_sent([context, context], 1.0, 6.5)
+    charged = sum(budget.total for budget in world.quotas.request.budgets)
+    expected = (50.0, 0.0) if name == "fetch_consumer" else (0.0, 50.0)
+    assert (charged, world.quotas.exempt.total) == pytest.approx(expected)
+
+
+def test_the_longer_throttle_time_of_mutations_and_of_request_time_is_applied() -> None:
+    request = CreateTopicsRequest(topics=[], timeout_ms=1)
+    world = World(request_percentage=1.0, controller_mutation_rate=1.0)
+    assert world.ask(request, 6, CreateTopicsResponse(throttle_time_ms=500, topics=[])).throttle_time_ms == 500
+    assert (world.quotas.mutation.muted, world.quotas.request.muted) == (1, 0)
+    world.handler_ms = 5000
+    assert world.ask(request, 6, CreateTopicsResponse(throttle_time_ms=500, topics=[])).throttle_time_ms == 1000
+    assert (world.quotas.mutation.muted, world.quotas.request.muted) == (1, 1)
+
+
 def test_produced_bytes_are_header_and_body_and_a_tie_is_request_time() -> None:
     size = len(encode_request(PRODUCE, 8, 77, "c")) - 4
     world = World(producer_byte_rate=size / 10)
@@ -236,6 +265,16 @@ def test_sizes_of_fetch_responses(version: int) -> None:
     size = sum(part.size if isinstance(part, FileSlice) else len(part) for part in parts)
     header = 5 if version >= 12 else 4
     assert fetch_response_bytes(version, results) == size - header
+
+
+def test_the_size_of_a_response_with_very_many_partitions_is_found_in_steps() -> None:
+    read = [PartitionRead(ErrorCode.NONE, 1, 1, 0, None, size) for size in (300, 0)]
+    results: Any = [(FetchEntry(TopicPartition(f"t{number}", 0), 0, 0), read[number % 2]) for number in range(2000)]
+    for version in (11, 12):
+        steps = list(sizing(version, results, returns_all=True))
+        assert len(steps) == 2 * (2000 // 256)
+        sent = [row for row in results if row[1].size]
+        assert fetch_response_bytes(version, results, returns_all=False) == fetch_response_bytes(version, sent)
 
 
 def test_a_fetch_over_the_quota_is_not_charged() -> None:
