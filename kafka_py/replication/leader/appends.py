@@ -34,6 +34,9 @@ _log = logging.getLogger(__name__)
 SYNC_AGAIN_MS = 5_000
 """How often flushes that failed because no file descriptor was free are retried."""
 
+ON_LOOP_MS = 3.0
+"""How long the sets of old formats in one request may be worked on on the event loop; the others go to a thread."""
+
 # Errors after which the response has no log start offset (docs/reference/replication.md, section 1).
 _NO_LOG_START = frozenset(
     (
@@ -69,6 +72,9 @@ class Appends:
         self._metrics = metrics
         self._all_topics = metrics.all_topics
         self._rng = rng
+        self._turn_at_ms = -1
+        self._turn_spent_ms = 0.0
+        """How long sets of old formats were worked on on the event loop, in requests that came at `_turn_at_ms`."""
         self._has_flushes = False
         """Whether flush.messages has ever asked for a flush; if not, results are not searched for flushes."""
         self._lines = AppendLines(
@@ -179,10 +185,16 @@ class Appends:
     def _try_on_loop(self, append: PartitionAppend, work: FormatWork) -> AppendResult | FormatWork:
         """Does the work on a small message set of an old format now; returns the work on a large one."""
         work.began_ms = self._clock.monotonic_ms()
+        if append.now_ms != self._turn_at_ms:
+            self._turn_at_ms, self._turn_spent_ms = append.now_ms, 0.0
+        if self._turn_spent_ms >= ON_LOOP_MS:  # a request may have sets for very many partitions
+            return work
         try:
             prepared = work.run_on_loop()
         except Exception as error:
             return self._append_failed(append, error)
+        finally:
+            self._turn_spent_ms += self._clock.monotonic_ms() - work.began_ms
         return work if prepared is None else self._finish(append, prepared, work)
 
     def _finish(self, append: PartitionAppend, prepared: Prepared | PreparedSet, work: Work) -> AppendResult:

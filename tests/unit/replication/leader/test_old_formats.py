@@ -1,6 +1,8 @@
 """Message sets of formats 0 and 1 on their way into the log: order, offsets, metrics."""
 
 from kafka_py.base.errors import ErrorCode
+from kafka_py.base.ids import TopicPartition
+from kafka_py.log.validation.format_work import FormatWork
 from kafka_py.records.batch import decode_records, iter_headers
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.compression import Codec
@@ -68,6 +70,26 @@ def test_large_sets_are_worked_on_in_a_thread_and_keep_their_order():
         world.background.finish_one()
         assert world.offsets[2:] == [[(NONE, MANY + FEW)], [(NONE, 2 * MANY + FEW)]]
         assert records_of(world.logs[0]) == [(magic, offset) for offset in range(2 * MANY + 2 * FEW)]
+
+
+def test_a_request_with_sets_for_many_partitions_does_not_hold_the_event_loop(monkeypatch):
+    world = World(count=10)
+    clock = world.replicas.clock
+    run = FormatWork.run_on_loop
+
+    def slow(work):
+        clock.advance(1)
+        return run(work)
+
+    monkeypatch.setattr(FormatWork, "run_on_loop", slow)
+    world.append(*((TopicPartition("t", number), old()) for number in range(10)))
+    assert [log.log_end_offset for log in world.logs] == [FEW] * 3 + [0] * 7
+    while world.background.jobs:
+        world.background.finish_one()
+    assert world.offsets == [[(NONE, 0)] * 10]
+    clock.advance(1)
+    world.append((T0, old()))
+    assert world.offsets[1:] == [[(NONE, FEW)]]
 
 
 def test_a_set_that_was_numbered_for_another_log_end_is_not_appended():
