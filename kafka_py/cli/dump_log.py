@@ -17,7 +17,8 @@ STRINGS = "kafka.serializer.StringDecoder"
 
 def parser() -> CommandParser:
     table = CommandParser("kafka-dump-log.sh", "Print the files of a partition's directory, and look for faults.")
-    table.option("--files", "REQUIRED: the files, parted by commas: .log, .index, .timeindex, .snapshot, .txnindex.",
+    table.option("--files", "REQUIRED: the files, parted by commas: .log, .index, .timeindex, .snapshot, .txnindex. Of "
+                 "a directory, that of a partition or a whole log directory, all of these that it contains.",
                  metavar="String: file1, file2, ...")  # fmt: skip
     table.flag("--print-data-log", "Print keys and values of records; every decoder option means this too.")
     table.flag("--deep-iteration", "Print a line per record, not per batch only; --print-data-log means this too.")
@@ -40,9 +41,9 @@ def main(arguments: Sequence[str]) -> int:
     options = parser().parse(arguments)
     require(options, "files")
     log_warnings()
-    from kafka_py.cli.log_dump.dump_files import Dump, size_of
+    from kafka_py.cli.log_dump.dump_files import Dump, files_in, size_of
 
-    paths = options.files.split(",")
+    paths = [file for path in options.files.split(",") for file in files_in(path)]
     progress = Progress(sum(map(size_of, paths)), "bytes")
     # On a terminal the lines themselves show how far it is.
     dump = Dump(options, print) if sys.stdout.isatty() else Dump(options, print, progress.update)

@@ -173,6 +173,7 @@ class Dump:
         filenames.SNAPSHOT: _snapshot,
         filenames.TXN_INDEX: _txn_index,
     }
+    SUFFIXES = frozenset(_BY_SUFFIX)
 
 
 def depth_of(options: argparse.Namespace) -> Depth | None:
@@ -205,6 +206,18 @@ def base_offset_of(path: str) -> int:
 def beside(path: str, suffix: str) -> str:
     """The path of another file of the same segment."""
     return os.path.join(os.path.dirname(path), os.path.basename(path).partition(".")[0] + suffix)
+
+
+def files_in(path: str) -> list[str]:
+    """The files of a directory and those below it that can be dumped, in order of their names; else the path itself."""
+    if not os.path.isdir(path):
+        return [path]
+    return sorted(
+        os.path.join(directory, name)
+        for directory, _, names in os.walk(path)
+        for name in names
+        if os.path.splitext(name)[1] in Dump.SUFFIXES and filenames.parse_segment_file(name) is not None
+    )
 
 
 def size_of(path: str) -> int:

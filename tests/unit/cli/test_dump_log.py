@@ -364,3 +364,18 @@ def test_partitions_of_a_transaction_are_in_the_order_of_scalas_hash_set():
     partitions = [TopicPartition("numbers", 0), TopicPartition("__x", 9), TopicPartition("__x", 3)]
     wanted = ",".join(map(str, scala_order.of_partitions(partitions)))
     assert f",partitions=[{wanted}]," in shown
+
+
+def test_of_a_whole_log_directory_every_file_is_dumped(files):
+    """Partition by partition; checkpoints, and files on their way out, are left alone."""
+    for partition in ("t-0", "t-1"):
+        (files.folder / "logs" / partition).mkdir(parents=True)
+        (files.folder / "logs" / partition / f"{NAME}.log").write_bytes(LOG)
+        (files.folder / "logs" / partition / f"{NAME}.index").write_bytes(b"")
+        (files.folder / "logs" / partition / "leader-epoch-checkpoint").write_text("0\n0\n")
+        (files.folder / "logs" / partition / f"{NAME}.log.deleted").write_bytes(b"junk")
+    (files.folder / "logs" / "recovery-point-offset-checkpoint").write_text("0\n0\n")
+    assert dump_log.main(["--files", str(files.folder / "logs")]) == 0
+    said = files.capsys.readouterr().out.splitlines()
+    dumped = [line.split("/logs/")[1] for line in said if line.startswith("Dumping ")]
+    assert dumped == [f"t-{number}/{NAME}.{suffix}" for number in (0, 1) for suffix in ("index", "log")]

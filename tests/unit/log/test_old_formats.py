@@ -369,3 +369,13 @@ def test_an_index_that_names_the_first_offsets_of_wrappers_is_used(magic, caplog
     if magic:
         assert [offset_for_timestamp(world.log, 1000 + offset).offset for offset in range(60)] == list(range(60))
     assert "index is ignored" not in caplog.text
+
+
+def test_a_damaged_offset_of_a_live_log_does_not_reach_its_time_index():
+    world = filled(1)
+    world.log.close()
+    world.open(is_clean=True)
+    segment = world.log.segments[-1]
+    world.files.open(segment.path).write(b"\x40", 0)
+    world.log.roll(world.clock.wall_ms())
+    assert world.log.segments[-1].base_offset == 60
