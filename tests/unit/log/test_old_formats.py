@@ -8,6 +8,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.log.loading.recovery import Checkpointed
 from kafka_py.log.model.answers import UnexpectedAppendOffset
 from kafka_py.log.partition.retention import delete_old_segments
+from kafka_py.log.segments.segment import Segment
 from kafka_py.records.compression import Codec
 from kafka_py.records.legacy_records import read_records
 from kafka_py.testing.fakes.files import Loss
@@ -372,10 +373,13 @@ def test_an_index_that_names_the_first_offsets_of_wrappers_is_used(magic, caplog
 
 
 def test_a_damaged_offset_of_a_live_log_does_not_reach_its_time_index():
-    world = filled(1)
+    world = LogWorld()
+    follow(world, old_entry(1, 0, None, b"v", timestamp=2000), old_entry(1, 1, None, b"v", timestamp=1000))
+    follow(world, old_entry(1, 2, None, b"v", timestamp=900))
     world.log.close()
-    world.open(is_clean=True)
-    segment = world.log.segments[-1]
-    world.files.open(segment.path).write(b"\x40", 0)
-    world.log.roll(world.clock.wall_ms())
-    assert world.log.segments[-1].base_offset == 60
+    world.files.remove(f"{world.directory}/00000000000000000000.timeindex")
+    world.files.open(f"{world.directory}/{LOG}").write(b"\x40", 0)
+    segment = Segment(world.log.files.place, 0, size=len(world.data(LOG)))
+    segment.time_index.create(1200)
+    segment.add_last_time_entry()
+    assert segment.largest == (1000, 1)
