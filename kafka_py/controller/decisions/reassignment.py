@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import TopicPartition
+from kafka_py.base.ids import NO_LEADER, TopicPartition
 from kafka_py.base.texts import listed
 from kafka_py.controller.decisions import deletion
 from kafka_py.controller.decisions.batch import RequestBatch
@@ -184,7 +184,19 @@ def _take_over(cluster: ControllerContext, partition: TopicPartition, assignment
         yield from _write(cluster, partition, assignment)
         cluster.set_assignment(partition, assignment)
         yield from _drop(cluster, partition, without(current.replicas, assignment.replicas))
+        yield from _replace_dropped_leader(cluster, partition)
     cluster.reassigning.add(partition)
+
+
+def _replace_dropped_leader(cluster: ControllerContext, partition: TopicPartition) -> Plan[None]:
+    """Elects another leader if the leader was dropped; if none can lead, the partition is offline until one can.
+
+    Apache Kafka 2.8.2 leaves it without a leader, so that the new replicas never get in sync.
+    """
+    leadership = cluster.leadership(partition)
+    if leadership is not None and leadership.leader == NO_LEADER:
+        for state in (partition_states.OFFLINE, partition_states.ONLINE):
+            yield from move_partitions(cluster, (partition,), state)
 
 
 def _is_complete(partition: TopicPartition, assignment: PartitionAssignment) -> Plan[bool]:
@@ -202,6 +214,7 @@ def _finish(cluster: ControllerContext, partition: TopicPartition, assignment: P
     cluster.set_assignment(partition, final)  # B2
     yield from _move_leader(cluster, partition, final)  # B3
     yield from _drop(cluster, partition, assignment.removing)  # B4, B5
+    yield from _replace_dropped_leader(cluster, partition)
     yield from _write(cluster, partition, final)  # B6
     yield from ForgetPartition(partition)  # B7
     yield from _leave_znode({partition: final.replicas})

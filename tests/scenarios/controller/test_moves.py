@@ -156,6 +156,27 @@ async def test_a_move_is_not_called_off_while_only_its_new_replicas_are_in_sync(
 
 
 @scenario
+async def test_a_leader_that_another_target_drops_is_replaced():
+    """Found by simulated seed 2000713: the new replicas waited for a leader for ever."""
+    world = ControllerWorld()
+    await world.start(1, 2, 3)
+    await world.make_topic("t", {0: [1]})
+    controller = world.controller
+    await controller.alter_reassignments({T0: [2, 3]})
+    await rejoin_isr(world, T0, [1, 2])
+    await controller.elect_leaders([T0], PREFERRED)
+    await world.settle()
+    assert (await world.state("t")).leader == 2
+    assert await controller.alter_reassignments({T0: [3]}) == {T0: None}
+    await world.settle()
+    state = await world.state("t")
+    assert (state.leader, state.isr) == (1, (1,))
+    await rejoin_isr(world, T0, [1, 3])
+    assert (await world.state("t")).leader == 3
+    assert controller.cluster.assignment(T0) == PartitionAssignment((3,))
+
+
+@scenario
 async def test_a_target_of_very_many_brokers_is_refused_by_its_first_ones():
     """Sets of half a million ids, or a search through them for each, would hold the controller for minutes."""
     world = ControllerWorld()
