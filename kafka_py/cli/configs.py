@@ -317,7 +317,7 @@ def _quotas(options: argparse.Namespace, parts: list[tuple[str, str | None]], ch
             if changes is None:
                 client_quotas.describe(admin, owner)
             else:
-                client_quotas.alter(admin, owner, changes)
+                client_quotas.alter(admin, owner, changes, Entity(*parts[0]))
         return
     from kafka_py.cli.config_admin.configs_zookeeper import run_on_zookeeper
 

@@ -77,7 +77,7 @@ class ClientQuotas:
             except ValueError as error:
                 _log.error("The quota %s of %s is ignored: %s", name, entity, error)
                 limit = None
-            if manager.limits.set_limit(entity, limit):
+            if manager.set_limit(entity, limit):
                 yield from manager.resetting_limits()
         if self._when_on is not None and self.is_on:
             callback, self._when_on = self._when_on, None

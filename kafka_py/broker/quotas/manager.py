@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from kafka_py.base.quota_rates import Window
 from kafka_py.broker.quotas.precedence import Limits, Tags
-from kafka_py.broker.quotas.quota_keys import QuotaType
+from kafka_py.broker.quotas.quota_keys import QuotaEntity, QuotaType
 from kafka_py.broker.quotas.sensors import LONGEST_THROTTLE_MS, Budget
 from kafka_py.net.principal import Principal
 
@@ -26,6 +26,9 @@ _MOST_NOTED = 8192
 """Clients whose budget is noted."""
 
 B = TypeVar("B", bound=Budget)
+
+Client = tuple[Principal, str]
+"""A principal and a client id."""
 
 
 class QuotaManager(Generic[B]):
@@ -48,28 +51,27 @@ class QuotaManager(Generic[B]):
         self._longest_ms = LONGEST_THROTTLE_MS if longest_ms is None else longest_ms
         self._is_fixed = is_fixed
         self._budgets: dict[Tags, B] = {}
-        self._of_clients: dict[tuple[Principal, str], B] = {}
         self._full_at = MOST_BUDGETS
-
-    @property
-    def is_on(self) -> bool:
+        self.is_on = limits.is_on
         """Whether clients are measured at all."""
-        return self.limits.is_on
+        self.known: dict[Client, B] = {}
+        """The budgets of clients, as far as they were looked up."""
 
     @property
     def budgets(self) -> list[B]:
         """Those in use."""
         return list(self._budgets.values())
 
-    def budget_of(self, principal: Principal, client_id: str) -> B:
+    def budget_of(self, client: Client) -> B:
         """The budget that a client's requests count against."""
-        return self._of_clients.get((principal, client_id)) or self._find(principal, client_id)
+        return self.known.get(client) or self.find(client)
 
-    def _find(self, principal: Principal, client_id: str) -> B:
+    def find(self, client: Client) -> B:
+        """The budget of a client that is not known yet."""
         if not self._is_fixed and self.limits.must_reset():
             for _ in self.resetting_limits():
                 pass
-        tags = self.limits.tags_of(principal, client_id)
+        tags = self.limits.tags_of(*client)
         budget = self._budgets.get(tags)
         if budget is None:
             if len(self._budgets) >= self._full_at:
@@ -77,33 +79,34 @@ class QuotaManager(Generic[B]):
             budget = self._make(tags, self.window, self.limits.limit_of(tags), self._longest_ms)
             self._budgets[tags] = budget
         if self._is_fixed:
-            if len(self._of_clients) >= _MOST_NOTED:
-                self._of_clients.clear()
-            self._of_clients[principal, client_id] = budget
+            if len(self.known) >= _MOST_NOTED:
+                self.known.clear()
+            self.known[client] = budget
         return budget
 
     def _forget_oldest(self) -> None:
         """Makes room. Those that remain count as new, so that others are looked at the next time."""
-        self._of_clients.clear()
+        self.known.clear()
         for tags in list(islice(self._budgets, _LOOKED_AT_WHEN_FULL)):
             budget = self._budgets.pop(tags)
             if budget.is_over:
                 self._budgets[tags] = budget
         self._full_at = max(MOST_BUDGETS, len(self._budgets) + _LOOKED_AT_WHEN_FULL)
 
-    def charge(self, principal: Principal, client_id: str, value: float, now_ms: float) -> int:
-        """Records a value; returns the throttle time in ms, 0 when the rate is within the limit."""
-        budget = self._of_clients.get((principal, client_id)) or self._find(principal, client_id)
-        return budget.charge(value, now_ms)
-
-    def most_at_once(self, principal: Principal, client_id: str) -> float | None:
+    def most_at_once(self, client: Client) -> float | None:
         """How much one response may have so that it can be sent at all under the limit; None without one."""
-        limit = self.budget_of(principal, client_id).limit
+        limit = self.budget_of(client).limit
         return None if limit is None else limit * self.window.shortest_s
+
+    def set_limit(self, entity: QuotaEntity, limit: float | None) -> bool:
+        """Sets or removes the limit of an entity; when True is returned, `resetting_limits` must follow."""
+        is_changed = self.limits.set_limit(entity, limit)
+        self.is_on = self.limits.is_on
+        return is_changed
 
     def resetting_limits(self) -> Generator[None, None, None]:
         """Gives every budget the limit that it has now, in steps (base/turns.py); what was used remains."""
-        self._of_clients.clear()
+        self.known.clear()
         for number, (tags, budget) in enumerate(list(self._budgets.items()), 1):
             budget.set_limit(self.limits.limit_of(tags))
             if number % _LOOKED_AT_A_STEP == 0:
@@ -111,7 +114,7 @@ class QuotaManager(Generic[B]):
 
     def removing_idle(self, now_ms: float) -> Generator[None, None, None]:
         """Removes budgets that are idle, in steps (base/turns.py)."""
-        self._of_clients.clear()  # many clients may share a budget, and each was noted
+        self.known.clear()  # many clients may share a budget, and each was noted
         for number, (tags, budget) in enumerate(list(self._budgets.items()), 1):
             if budget.is_idle_since(now_ms - IDLE_MS):
                 self._budgets.pop(tags, None)

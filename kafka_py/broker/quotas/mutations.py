@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.broker.quotas.manager import QuotaManager
+from kafka_py.broker.quotas.manager import Client, QuotaManager
 from kafka_py.broker.quotas.sensors import MutationBudget
-from kafka_py.net.principal import Principal
 
 
 class Mutations:
@@ -20,11 +19,10 @@ class Mutations:
     """
 
     def __init__(
-        self, manager: QuotaManager[MutationBudget], principal: Principal, client_id: str, now_ms: Callable[[], float],
-        *, is_strict: bool,
-    ) -> None:  # fmt: skip
+        self, manager: QuotaManager[MutationBudget], client: Client, now_ms: Callable[[], float], *, is_strict: bool
+    ) -> None:
         self._manager = manager
-        self._client = principal, client_id
+        self._client = client
         self._now_ms = now_ms
         self._is_strict = is_strict
         self._throttled_until_ms = 0.0
@@ -34,7 +32,7 @@ class Mutations:
         if not self._manager.is_on:
             return
         now_ms = self._now_ms()
-        budget = self._manager.budget_of(*self._client)
+        budget = self._manager.budget_of(self._client)
         is_granted, throttle_ms = budget.take(permits, now_ms, is_strict=self._is_strict)
         if throttle_ms:
             self._throttled_until_ms = now_ms + throttle_ms

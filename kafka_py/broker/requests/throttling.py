@@ -22,6 +22,7 @@ from kafka_py.broker.quotas.manager import QuotaManager
 from kafka_py.broker.quotas.mutations import Mutations
 from kafka_py.broker.requests.request_context import EncodedResponse, RequestContext
 from kafka_py.broker.requests.routes import ROUTES, QuotaClass
+from kafka_py.net.principal import Principal
 from kafka_py.wire.version_meanings import STRICT_MUTATION_QUOTA
 
 if TYPE_CHECKING:
@@ -32,9 +33,10 @@ Send = Callable[[RequestContext, Any, list[bytes | FileSlice] | None], None]
 PERCENT = 100.0
 """Of a second: request time is recorded in percents of one thread."""
 
-Charge = tuple[int, QuotaManager[Any] | None]
-"""Throttle time in ms, and the quota that throttles; (0, None) without one."""
-_NOTHING: Charge = 0, None
+Charge = tuple[int, QuotaManager[Any]] | None
+"""Throttle time in ms, and the quota that throttles; None within all quotas."""
+Charging = Callable[[RequestContext, Any, float], Charge]
+"""(context, response, now in seconds)"""
 
 
 class Throttling:
@@ -43,31 +45,35 @@ class Throttling:
     def __init__(
         self, quotas: ClientQuotas, send: Send, now_s: Callable[[], float], schedule: Schedule
     ) -> None:
-        self.quotas = quotas
+        self._produce, self._fetch = quotas.produce, quotas.fetch
+        self._request, self._mutation = quotas.request, quotas.mutation
+        self._exempt = quotas.exempt
         self._send = send
         self._now_s = now_s
         self._schedule = schedule
-        charges: dict[QuotaClass, Callable[[RequestContext, Any, float], Charge]] = {
+        charges: dict[QuotaClass, Charging] = {
             QuotaClass.PRODUCE: self._charge_produce,
             QuotaClass.FETCH: self._charge_fetch,
             QuotaClass.REQUEST: self._charge_request,
             QuotaClass.MUTATION: self._charge_mutation,
             QuotaClass.EXEMPT: self._charge_exempt,
         }
-        self._charges = {key: charges[route.throttle] for key, route in ROUTES.items()}
+        self._charges: list[Charging] = [self._charge_request] * (max(ROUTES) + 1)  # by API key
+        for key, route in ROUTES.items():
+            self._charges[key] = charges[route.throttle]
 
     # ---- responses
 
     def answer(self, context: RequestContext, response: Any, parts: list[bytes | FileSlice] | None = None) -> None:
         """Charges a request whose response is ready, sends the response, and mutes the connection if need be."""
-        time_ms, manager = self._charges[context.api.key](context, response, self._now_s())
-        if manager is None:
+        over = self._charges[context.api.key](context, response, self._now_s())
+        if over is None:
             self._send(context, response, parts)
         else:
-            self._throttle(context, response, time_ms, manager)
+            self._throttle(context, response, *over)
 
     def _throttle(self, context: RequestContext, response: Any, time_ms: int, manager: QuotaManager[Any]) -> None:
-        budget = manager.budget_of(context.principal, context.client_id or "")
+        budget = manager.budget_of(_client(context))
         budget.note_throttled(time_ms, self._now_s() * 1000.0)
         context.metrics.note_throttled(time_ms)
         connection = context.connection
@@ -83,52 +89,53 @@ class Throttling:
     # ---- what counts against which quota
 
     def _charge_request(self, context: RequestContext, _response: Any, now_s: float) -> Charge:
-        request = self.quotas.request
+        request = self._request
         if not request.is_on:
-            return _NOTHING
-        used = _handler_time(context, now_s)
-        time_ms = request.charge(context.principal, context.client_id or "", used, now_s * 1000.0)
-        return (time_ms, request) if time_ms else _NOTHING
+            return None
+        time_ms = request.budget_of(_client(context)).charge(_used_time(context, now_s), now_s * 1000.0)
+        return (time_ms, request) if time_ms else None
 
     def _charge_exempt(self, context: RequestContext, response: Any, now_s: float) -> Charge:
         if getattr(response, "error_code", None) == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
             return self._charge_request(context, response, now_s)
-        self._exempt(context, now_s)
-        return _NOTHING
-
-    def _exempt(self, context: RequestContext, now_s: float) -> None:
-        if self.quotas.request.is_on:
-            self.quotas.exempt.record(_handler_time(context, now_s), now_s * 1000.0)
+        if self._request.is_on:
+            self._exempt.record(_used_time(context, now_s), now_s * 1000.0)
+        return None
 
     def _charge_produce(self, context: RequestContext, response: Any, now_s: float) -> Charge:
-        """Bytes of the request, and its time unless there is no response."""
-        produce, bytes_ms = self.quotas.produce, 0
+        """Bytes of the request, and its time unless there is no response. With few calls, for it is the hot path."""
+        client = context.connection.principal, context.client_id or ""
+        produce, request, bytes_ms = self._produce, self._request, 0
         if produce.is_on:
-            size = context.request_bytes
-            bytes_ms = produce.charge(context.principal, context.client_id or "", size, now_s * 1000.0)
-        if response is None:
-            self._exempt(context, now_s)
-            return (bytes_ms, produce) if bytes_ms else _NOTHING
-        return longer(self._charge_request(context, response, now_s), bytes_ms, produce)
+            budget = produce.known.get(client) or produce.find(client)
+            bytes_ms = budget.charge(context.request_bytes, now_s * 1000.0)
+        if request.is_on:
+            used = _used_time(context, now_s)
+            if response is None:
+                self._exempt.record(used, now_s * 1000.0)
+            else:
+                budget = request.known.get(client) or request.find(client)
+                time_ms = budget.charge(used, now_s * 1000.0)
+                if time_ms and time_ms >= bytes_ms:
+                    return time_ms, request
+        return (bytes_ms, produce) if bytes_ms else None
 
     def _charge_mutation(self, context: RequestContext, response: Any, now_s: float) -> Charge:
         """The handler has put the throttle time of its mutations into the response."""
         mutation_ms: int = response.throttle_time_ms
-        return longer(self._charge_request(context, response, now_s), mutation_ms, self.quotas.mutation)
+        return longer(self._charge_request(context, response, now_s), mutation_ms, self._mutation)
 
     def _charge_fetch(self, context: RequestContext, response: Any, now_s: float) -> Charge:
         """Of a follower, or a response with an error; consumers' records were charged before (`refuses_fetch`)."""
         if context.metrics.name == FETCH_FOLLOWER:
-            self._exempt(context, now_s)
-            return _NOTHING
+            return self._charge_exempt(context, None, now_s)
         return self._charge_request(context, response, now_s)
 
     # ---- fetches of consumers
 
     def most_fetch_bytes(self, context: RequestContext) -> int:
         """How many bytes a response may have, so that it can be sent at all under the quota."""
-        fetch = self.quotas.fetch
-        most = fetch.most_at_once(context.principal, context.client_id or "") if fetch.is_on else None
+        most = self._fetch.most_at_once(_client(context)) if self._fetch.is_on else None
         return MAX_INT if most is None else min(int(most), MAX_INT)
 
     def refuses_fetch(self, context: RequestContext, size_bytes: int, empty: Any) -> bool:
@@ -137,17 +144,16 @@ class Throttling:
         True when it is over a quota: then the empty response is sent instead, and its bytes are not charged.
         """
         now_s = self._now_s()
-        by_time = self._charge_request(context, empty, now_s)
-        fetch, bytes_ms = self.quotas.fetch, 0
-        principal, client_id = context.principal, context.client_id or ""
-        if fetch.is_on:
-            bytes_ms = fetch.charge(principal, client_id, size_bytes, now_s * 1000.0)
-        time_ms, manager = longer(by_time, bytes_ms, fetch)
-        if manager is None:
+        over = self._charge_request(context, empty, now_s)
+        fetch = self._fetch
+        budget = fetch.budget_of(_client(context)) if fetch.is_on else None
+        if budget is not None:
+            over = longer(over, budget.charge(size_bytes, now_s * 1000.0), fetch)
+        if over is None:
             return False
-        if fetch.is_on:
-            fetch.budget_of(principal, client_id).record(-size_bytes, now_s * 1000.0)
-        self._throttle(context, empty, time_ms, manager)
+        if budget is not None:
+            budget.record(-size_bytes, now_s * 1000.0)
+        self._throttle(context, empty, *over)
         return True
 
     def send(self, context: RequestContext, response: Any) -> None:
@@ -158,33 +164,35 @@ class Throttling:
 
     def on_sent(self, contexts: list[RequestContext], began_s: float, ended_s: float) -> None:
         """Records the time in which these responses of one connection were sent; it counts at the next request."""
-        request = self.quotas.request
+        request = self._request
         if not request.is_on:
             return
         waited_s = contexts[0].connection.blocked.take_s()
         share = max(ended_s - began_s - waited_s, 0.0) * PERCENT / len(contexts)
         for context in contexts:
             if context.metrics.name == FETCH_FOLLOWER or ROUTES[context.api.key].throttle is QuotaClass.EXEMPT:
-                self.quotas.exempt.record(share, ended_s * 1000.0)
+                self._exempt.record(share, ended_s * 1000.0)
             else:
-                request.budget_of(context.principal, context.client_id or "").record(share, ended_s * 1000.0)
+                request.budget_of(_client(context)).record(share, ended_s * 1000.0)
 
 
 def longer(by_request: Charge, other_ms: int, other: QuotaManager[Any]) -> Charge:
     """The longer throttle time of both; request time counts where they are equal."""
-    return (other_ms, other) if other_ms > by_request[0] else by_request
+    return (other_ms, other) if other_ms > (0 if by_request is None else by_request[0]) else by_request
 
 
 def mutations_of(node: Node, context: RequestContext, *, is_strict: bool | None = None) -> Mutations:
     """The mutations of a request. is_strict: None: as its version has it."""
     if is_strict is None:
         is_strict = STRICT_MUTATION_QUOTA[context.api.key][context.api_version]
-    return Mutations(
-        node.quotas.mutation, context.principal, context.client_id or "", node.clock.monotonic_ms, is_strict=is_strict
-    )
+    return Mutations(node.quotas.mutation, _client(context), node.clock.monotonic_ms, is_strict=is_strict)
 
 
-def _handler_time(context: RequestContext, now_s: float) -> float:
+def _client(context: RequestContext) -> tuple[Principal, str]:
+    return context.connection.principal, context.client_id or ""
+
+
+def _used_time(context: RequestContext, now_s: float) -> float:
     """The time in the handler, until it parked the request or responded, in percents of a second."""
     return ((context.parked_s or now_s) - context.started_s) * PERCENT
 

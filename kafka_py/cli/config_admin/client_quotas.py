@@ -14,7 +14,7 @@ from kafka_py.base.options import java_double
 from kafka_py.broker.quotas.quota_keys import CLIENT_KEYS, IP_KEYS, QUOTA_KEYS
 from kafka_py.cli.common.command import Refused
 from kafka_py.cli.config_admin.configs_quotas import CLIENTS, IPS, USERS, QuotaEntity
-from kafka_py.cli.config_admin.entities import Changes, in_hash_order
+from kafka_py.cli.config_admin.entities import Changes, Entity, in_hash_order
 from kafka_py.cli.config_admin.scram_credentials import DIGESTS
 from kafka_py.cli.java_compat.java_errors import exception_text
 
@@ -69,8 +69,8 @@ def title_of(entity: ClientQuotaEntity) -> str:
     )
 
 
-def alter(admin: AdminClient, entity: QuotaEntity, changes: Changes) -> None:
-    """Changes the quotas of an entity. Raises Refused, KafkaError."""
+def alter(admin: AdminClient, entity: QuotaEntity, changes: Changes, head: Entity) -> None:
+    """Changes the quotas of an entity. head: its part that the command line names first. Raises Refused, KafkaError."""
     _check_names(entity, changes)
     changed: dict[str, float | None] = {name: _number(name, text) for name, text in changes.added.items()}
     changed |= dict.fromkeys(changes.deleted)
@@ -81,7 +81,6 @@ def alter(admin: AdminClient, entity: QuotaEntity, changes: Changes) -> None:
     if unknown:
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"Invalid config(s): {','.join(unknown)}")
     admin.alter_client_quotas({owner: changed}, timeout=TIMEOUT_S).all()
-    head = entity.root
     if head.name:
         print(f"Completed updating config for {head.one} {head.name}.")
     else:

@@ -164,7 +164,7 @@ async def test_a_session_goes_on_after_a_throttled_fetch_and_loses_no_news(broke
     await broker.produce("t", batch(b"x" * 9000))
     await alter(broker, (CLIENT, {"consumer_byte_rate": 1000.0}))
     fetch = quotas(broker).fetch
-    fetch.charge(ANONYMOUS, "test", 9_000, broker.server.clock.monotonic_ms())
+    fetch.budget_of((ANONYMOUS, "test")).charge(9_000, broker.server.clock.monotonic_ms())
     asking = broker.fetch_request({}, session_id=opened.session_id, session_epoch=1)
     over = await broker.ask(asking, 11)
     assert (over.responses, over.error_code, over.session_id) == ([], 0, opened.session_id)
@@ -183,8 +183,8 @@ async def test_fetches_of_followers_are_exempt(broker: LocalBroker) -> None:
     await alter(broker, (CLIENT, {"consumer_byte_rate": 1.0, "request_percentage": 0.001}))
     await fresh(broker)
     manager, now_ms = quotas(broker), broker.server.clock.monotonic_ms()
-    manager.fetch.charge(ANONYMOUS, "test", 1_000_000, now_ms)
-    assert manager.request.charge(ANONYMOUS, "test", 1_000, now_ms) == 1000
+    manager.fetch.budget_of((ANONYMOUS, "test")).charge(1_000_000, now_ms)
+    assert manager.request.budget_of((ANONYMOUS, "test")).charge(1_000, now_ms) == 1000
     [budget] = [each for each in manager.request.budgets if each.tags == ("", "test")]
     before = budget.total, manager.request.muted
     for partitions in (1, 300):  # at once, and in turns
@@ -260,4 +260,4 @@ async def test_limits_stay_over_a_restart(broker: LocalBroker) -> None:
     await alter(broker, ({"user": "ANONYMOUS", "client-id": None}, {"consumer_byte_rate": 5.0}))
     await broker.stop()
     await broker.start()
-    assert quotas(broker).fetch.most_at_once(ANONYMOUS, "x") == 50.0
+    assert quotas(broker).fetch.most_at_once((ANONYMOUS, "x")) == 50.0

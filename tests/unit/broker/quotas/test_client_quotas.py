@@ -12,7 +12,7 @@ from kafka_py.broker.quotas import manager as manager_module
 from kafka_py.broker.quotas.broker_quotas import entity_of
 from kafka_py.broker.quotas.callback import load_quota_callback
 from kafka_py.broker.quotas.client_quotas import ClientQuotas
-from kafka_py.broker.quotas.manager import IDLE_MS, MOST_BUDGETS
+from kafka_py.broker.quotas.manager import IDLE_MS, MOST_BUDGETS, QuotaManager
 from kafka_py.broker.quotas.mutations import Mutations
 from kafka_py.broker.quotas.quota_keys import QuotaEntity
 from kafka_py.broker.quotas.quota_metrics import measure_quotas
@@ -33,6 +33,10 @@ def run(steps: Iterable[object]) -> None:
         pass
 
 
+def charge(manager: QuotaManager[Any], principal: Principal, client_id: str, value: float, now_ms: float) -> int:
+    return manager.budget_of((principal, client_id)).charge(value, now_ms)
+
+
 def test_nothing_is_measured_before_the_first_quota() -> None:
     clients, calls = quotas(), []
     clients.when_on(lambda: calls.append(1))
@@ -49,50 +53,50 @@ def test_a_static_default_is_a_quota_from_the_start() -> None:
     clients, calls = quotas({"quota.consumer.default": "1000"}), []
     clients.when_on(lambda: calls.append(1))
     assert (clients.fetch.is_on, clients.produce.is_on, calls) == (True, False, [1])
-    assert clients.fetch.charge(ANONYMOUS, "c", 20_000, 0.0) == 10_000
+    assert charge(clients.fetch, ANONYMOUS, "c", 20_000, 0.0) == 10_000
 
 
 def test_clients_of_one_user_share_its_budget() -> None:
     clients = quotas()
     run(clients.applying(QuotaEntity("alice", None), {"producer_byte_rate": "500"}))
     produce = clients.produce
-    assert produce.charge(ALICE, "c1", 5000, 0.0) == 0
-    assert produce.charge(ALICE, "c2", 1, 0.0) == 2
-    assert produce.charge(ANONYMOUS, "c1", 1_000_000, 0.0) == 0
+    assert charge(produce, ALICE, "c1", 5000, 0.0) == 0
+    assert charge(produce, ALICE, "c2", 1, 0.0) == 2
+    assert charge(produce, ANONYMOUS, "c1", 1_000_000, 0.0) == 0
     assert len(produce.budgets) == 2
 
 
 def test_a_changed_limit_applies_to_what_was_used_already() -> None:
     clients = quotas()
     run(clients.applying(CLIENT, {"producer_byte_rate": "500"}))
-    assert clients.produce.charge(ANONYMOUS, "c1", 5001, 0.0) == 2
+    assert charge(clients.produce, ANONYMOUS, "c1", 5001, 0.0) == 2
     run(clients.applying(CLIENT, {"producer_byte_rate": "1000"}))
-    assert clients.produce.charge(ANONYMOUS, "c1", 0, 0.0) == 0
+    assert charge(clients.produce, ANONYMOUS, "c1", 0, 0.0) == 0
     run(clients.applying(CLIENT, {"producer_byte_rate": "100"}))
-    assert clients.produce.charge(ANONYMOUS, "c1", 0, 0.0) == 40_010
+    assert charge(clients.produce, ANONYMOUS, "c1", 0, 0.0) == 40_010
     run(clients.applying(CLIENT, {}))
-    assert clients.produce.charge(ANONYMOUS, "c1", 0, 0.0) == 0
+    assert charge(clients.produce, ANONYMOUS, "c1", 0, 0.0) == 0
 
 
 def test_a_client_changes_its_budget_with_a_new_level() -> None:
     clients = quotas()
     run(clients.applying(QuotaEntity(None, "<default>"), {"producer_byte_rate": "500"}))
-    assert clients.produce.charge(ALICE, "c1", 6000, 0.0) == 2000
+    assert charge(clients.produce, ALICE, "c1", 6000, 0.0) == 2000
     run(clients.applying(QuotaEntity("alice", "c1"), {"producer_byte_rate": "10000"}))
-    assert clients.produce.charge(ALICE, "c1", 6000, 0.0) == 0
+    assert charge(clients.produce, ALICE, "c1", 6000, 0.0) == 0
     assert [budget.tags for budget in clients.produce.budgets] == [("", "c1"), ("alice", "c1")]
 
 
 def test_request_time_throttles_for_one_sample_at_most() -> None:
     clients = quotas()
     run(clients.applying(CLIENT, {"request_percentage": "1.0"}))
-    assert clients.request.charge(ANONYMOUS, "c1", 50.0, 0.0) == 1000
+    assert charge(clients.request, ANONYMOUS, "c1", 50.0, 0.0) == 1000
 
 
 def test_a_limit_of_nothing_throttles_for_a_window_at_a_time() -> None:
     clients = quotas()
     run(clients.applying(CLIENT, {"consumer_byte_rate": "0"}))
-    assert clients.fetch.charge(ANONYMOUS, "c1", 1, 0.0) == 11_000
+    assert charge(clients.fetch, ANONYMOUS, "c1", 1, 0.0) == 11_000
 
 
 @pytest.mark.parametrize("key", ["producer_byte_rate", "request_percentage", "controller_mutation_rate"])
@@ -100,21 +104,21 @@ def test_a_limit_below_nothing_gives_no_throttle_time_below_nothing(key: str) ->
     clients = quotas()
     run(clients.applying(CLIENT, {key: "-1"}))
     [manager] = [each for each in clients.managers if each.is_on]
-    assert manager.charge(ANONYMOUS, "c1", 10.0, 0.0) == 0
+    assert charge(manager, ANONYMOUS, "c1", 10.0, 0.0) == 0
     for is_strict in (True, False):
-        assert clients.mutation.budget_of(ANONYMOUS, "c1").take(10, 0.0, is_strict=is_strict)[1] == 0
+        assert clients.mutation.budget_of((ANONYMOUS, "c1")).take(10, 0.0, is_strict=is_strict)[1] == 0
 
 
 def test_invented_client_ids_take_bounded_memory() -> None:
     clients = quotas()
     run(clients.applying(QuotaEntity(None, "<default>"), {"producer_byte_rate": "500"}))
     produce = clients.produce
-    assert produce.charge(ALICE, "over", 6000, 0.0) == 2000
+    assert charge(produce, ALICE, "over", 6000, 0.0) == 2000
     for number in range(3 * MOST_BUDGETS):
-        produce.charge(ALICE, f"invented {number}", 1, 1.0)
-        assert len(produce._of_clients) <= MOST_BUDGETS
+        charge(produce, ALICE, f"invented {number}", 1, 1.0)
+        assert len(produce.known) <= MOST_BUDGETS
     assert len(produce.budgets) <= MOST_BUDGETS
-    assert produce.charge(ALICE, "over", 0, 2.0) > 1900  # whom it would help to be forgotten is remembered
+    assert charge(produce, ALICE, "over", 0, 2.0) > 1900  # whom it would help to be forgotten is remembered
 
 
 def test_budgets_over_their_limits_are_not_looked_at_for_each_new_client(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +132,7 @@ def test_budgets_over_their_limits_are_not_looked_at_for_each_new_client(monkeyp
     monkeypatch.setattr(produce, "_forget_oldest", lambda: looked.append(1) or forget())
     run(clients.applying(QuotaEntity(None, "<default>"), {"producer_byte_rate": "1"}))
     for number in range(40):
-        produce.charge(ALICE, f"over {number}", 1000, 0.0)
+        charge(produce, ALICE, f"over {number}", 1000, 0.0)
     assert (len(produce.budgets), len(looked)) == (40, 4)
 
 
@@ -142,19 +146,19 @@ def test_a_value_that_is_no_number_is_no_limit(caplog: pytest.LogCaptureFixture)
 def test_an_idle_budget_is_removed_and_begins_afresh() -> None:
     clients = quotas()
     run(clients.applying(CLIENT, {"producer_byte_rate": "500"}))
-    clients.produce.charge(ANONYMOUS, "c1", 1, 0.0)
-    clients.produce.charge(ANONYMOUS, "c2", 1, 2_000_000.0)
+    charge(clients.produce, ANONYMOUS, "c1", 1, 0.0)
+    charge(clients.produce, ANONYMOUS, "c2", 1, 2_000_000.0)
     run(clients.removing_idle(IDLE_MS + 1_001.0))
     assert [budget.tags for budget in clients.produce.budgets] == [("", "c2")]
-    clients.produce.charge(ANONYMOUS, "c1", 1, IDLE_MS + 1_002.0)
+    charge(clients.produce, ANONYMOUS, "c1", 1, IDLE_MS + 1_002.0)
     assert len(clients.produce.budgets) == 2
 
 
 def test_one_response_may_have_what_all_samples_but_one_allow() -> None:
     clients = quotas()
     run(clients.applying(CLIENT, {"consumer_byte_rate": "500"}))
-    assert clients.fetch.most_at_once(ANONYMOUS, "c1") == 5000
-    assert clients.fetch.most_at_once(ANONYMOUS, "c2") is None
+    assert clients.fetch.most_at_once((ANONYMOUS, "c1")) == 5000
+    assert clients.fetch.most_at_once((ANONYMOUS, "c2")) is None
 
 
 @pytest.mark.parametrize(
@@ -176,7 +180,7 @@ def test_entities_of_paths(path: str, entity: tuple[str | None, str | None] | No
 def test_strict_mutations_are_refused_topic_by_topic() -> None:
     clients, now = quotas(), [0.0]
     run(clients.applying(CLIENT, {"controller_mutation_rate": "1.0"}))
-    mutations = Mutations(clients.mutation, ANONYMOUS, "c1", lambda: now[0], is_strict=True)
+    mutations = Mutations(clients.mutation, (ANONYMOUS, "c1"), lambda: now[0], is_strict=True)
     mutations.take(14)
     assert mutations.throttle_ms == 0
     with pytest.raises(KafkaError) as refused:
@@ -185,7 +189,7 @@ def test_strict_mutations_are_refused_topic_by_topic() -> None:
     assert mutations.throttle_ms == 3000
     now[0] = 1000.0
     assert mutations.throttle_ms == 2000
-    other = Mutations(clients.mutation, ANONYMOUS, "c2", lambda: now[0], is_strict=True)
+    other = Mutations(clients.mutation, (ANONYMOUS, "c2"), lambda: now[0], is_strict=True)
     other.take(1000)
     assert other.throttle_ms == 0
 
@@ -193,7 +197,7 @@ def test_strict_mutations_are_refused_topic_by_topic() -> None:
 def test_permissive_mutations_throttle() -> None:
     clients = quotas()
     run(clients.applying(CLIENT, {"controller_mutation_rate": "1.0"}))
-    mutations = Mutations(clients.mutation, ANONYMOUS, "c1", lambda: 0.0, is_strict=False)
+    mutations = Mutations(clients.mutation, (ANONYMOUS, "c1"), lambda: 0.0, is_strict=False)
     mutations.take(14)
     mutations.take(1)
     assert mutations.throttle_ms == 4000
@@ -208,7 +212,7 @@ def test_each_budget_has_its_metrics() -> None:
     clients = quotas()
     measure_quotas(registry, clients)
     run(clients.applying(QuotaEntity("alice", "<default>"), {"producer_byte_rate": "500"}))
-    budget = clients.produce.budget_of(ALICE, "c 1")
+    budget = clients.produce.budget_of((ALICE, "c 1"))
     budget.charge(6000, clock.monotonic_ms())
     budget.note_throttled(2000, clock.monotonic_ms())
     found = {reading.mbean: reading.attributes for reading in registry.read()}
@@ -219,7 +223,7 @@ def test_each_budget_has_its_metrics() -> None:
 
 def test_throttle_times_are_those_of_a_minute() -> None:
     clients = quotas()
-    budget = clients.produce.budget_of(ANONYMOUS, "c")
+    budget = clients.produce.budget_of((ANONYMOUS, "c"))
     budget.note_throttled(10, 0.0)
     budget.note_throttled(20, 35_000.0)
     assert budget.times is not None
@@ -272,13 +276,13 @@ def test_a_plug_in_names_budgets_and_limits() -> None:
     plugin.configure({"team.limit": "500"})
     clients = quotas(callback=plugin)
     assert clients.is_on
-    assert clients.produce.charge(ALICE, "team-1", 5000, 0.0) == 0
-    assert clients.produce.charge(ALICE, "team-2", 1, 0.0) == 2
-    assert clients.produce.charge(ALICE, "other", 1_000_000, 0.0) == 0
+    assert charge(clients.produce, ALICE, "team-1", 5000, 0.0) == 0
+    assert charge(clients.produce, ALICE, "team-2", 1, 0.0) == 2
+    assert charge(clients.produce, ALICE, "other", 1_000_000, 0.0) == 0
     plugin.limits["team"], plugin.is_reset = 5000.0, True
-    assert clients.produce.charge(ALICE, "team-1", 0, 0.0) == 0
+    assert charge(clients.produce, ALICE, "team-1", 0, 0.0) == 0
     clients.on_cluster_metadata(None)
-    assert clients.produce.charge(ALICE, "team-1", 0, 0.0) > 0
+    assert charge(clients.produce, ALICE, "team-1", 0, 0.0) > 0
     run(clients.applying(QuotaEntity("a%20b", "<default>"), {"request_percentage": "5.0"}))
     assert ("Request", {"user": "a b", "client-id": None}, 5.0) in plugin.changes
     assert ("Produce", {"user": "a b", "client-id": None}) in plugin.changes
