@@ -80,6 +80,7 @@ def down_convert(
             ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
             f"a batch with zstd compression cannot be converted to message format {magic}",
         )
+    verify_crc(buf, pos, header)  # the new entries get checksums of their own, which would hide damage
     make = _Maker(magic, codec, header)
     for records in _record_pieces(buf, pos, header, limit):
         if codec is Codec.NONE and records[0].offset < first_offset:

@@ -125,6 +125,15 @@ def test_damage_ends_the_data_and_is_an_error_at_the_beginning(stored):
     assert converted(stored(new(codec=Codec.GZIP), limit=100)).error is ErrorCode.CORRUPT_MESSAGE
 
 
+@pytest.mark.parametrize("batch", [new(COUNT), old(COUNT, magic=1)], ids=["batch", "entry"])
+def test_damage_that_only_the_checksum_shows_is_not_converted(stored, batch):
+    """New entries would have sound checksums, and the reader would take the changed value for what was written."""
+    damaged = bytearray(batch)
+    damaged[-2] ^= 1
+    assert offsets(converted(stored(new(), damaged, magic=0))) == list(range(COUNT))
+    assert converted(stored(damaged, magic=0)).error is ErrorCode.CORRUPT_MESSAGE
+
+
 def test_a_file_that_was_cut_ends_the_data(stored):
     assert offsets(converted(stored(new(), new(COUNT)[:-1]))) == list(range(COUNT))
     assert converted(stored(new()[:-1])) == converted(stored(new()[:10])) == Converted()
