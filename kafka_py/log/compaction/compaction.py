@@ -24,7 +24,8 @@ from kafka_py.records.batch import (
 from kafka_py.records.builder import BatchBuilder, empty_batch
 from kafka_py.records.control import ControlType, read_control_type
 from kafka_py.records.legacy_builder import LegacyBuilder
-from kafka_py.records.legacy_records import LegacyRecord, read_records
+from kafka_py.records.legacy_records import EntryContents, LegacyRecord, open_entry, parse_entries
+from kafka_py.records.survey import AT_ONCE
 
 MAX_OFFSET_SPAN = (1 << 31) - 1
 MOST_MERGED = 8
@@ -214,12 +215,24 @@ class RecordFilter:
 
     def _retained_old(self, batch: memoryview, header: BatchHeader, keeps_deletes: bool) -> memoryview | bytes | None:
         """As `retained`, of an entry of format 0 or 1, plain or compressed."""
-        records = read_records(batch, 0)
-        kept = [record for record in records if self._stays(record, keeps_deletes=keeps_deletes)]
-        self.records_kept += len(kept)
-        if len(kept) == len(records):
+        contents = open_entry(batch, 0)
+        kept: Iterable[LegacyRecord] = self._staying_in_entry(contents, keeps_deletes)
+        if contents.record_count <= MOST_AT_ONCE:
+            kept = list(kept)
+            kept_count = len(kept)
+        else:  # read twice rather than held in memory as records
+            kept_count = sum(1 for _ in kept)
+            kept = self._staying_in_entry(contents, keeps_deletes)
+        self.records_kept += kept_count
+        if kept_count == contents.record_count:
             return batch
-        return _rebuilt_entry(header, kept) if kept else None
+        return _rebuilt_entry(header, kept) if kept_count else None
+
+    def _staying_in_entry(self, contents: EntryContents, keeps_deletes: bool) -> Iterator[LegacyRecord]:
+        for first in range(0, contents.record_count, AT_ONCE):
+            for record in parse_entries(contents, first, first + AT_ONCE):
+                if self._stays(record, keeps_deletes=keeps_deletes):
+                    yield record
 
     def _staying(self, batch: memoryview, header: BatchHeader, keeps_deletes: bool) -> Iterator[Record]:
         for piece in iter_record_pieces(batch, header=header):
@@ -264,15 +277,18 @@ def _rebuilt(header: BatchHeader, records: Iterable[Record]) -> bytes:
     return builder.build()
 
 
-def _rebuilt_entry(header: BatchHeader, records: Sequence[LegacyRecord]) -> bytes:
+def _rebuilt_entry(header: BatchHeader, records: Iterable[LegacyRecord]) -> bytes:
     """The wrapper with only these records, in its codec; its offset becomes that of the last of them."""
-    builder = LegacyBuilder(
-        header.magic,
-        header.codec,
-        base_offset=records[0].offset,
-        timestamp_type=header.timestamp_type,
-        log_append_time_ms=header.max_timestamp,
-    )
+    builder: LegacyBuilder | None = None
     for offset, timestamp, key, value, _, _ in records:
+        if builder is None:
+            builder = LegacyBuilder(
+                header.magic,
+                header.codec,
+                base_offset=offset,
+                timestamp_type=header.timestamp_type,
+                log_append_time_ms=header.max_timestamp,
+            )
         builder.append_at(offset, timestamp, key, value)
+    assert builder is not None
     return builder.build()

@@ -38,6 +38,9 @@ LEAST_RESPONSE_BYTES = 64 * 1024
 
 READ_BYTES = 128 * 1024
 
+WORK_MS = 1.0
+"""Time between two pauses of a thread. A batch of one record takes far less than a pause."""
+
 _PARTIAL = Struct(">qi").pack(-1, HEADER_SIZE)
 """The beginning of a message that is not there: clients take it for one that exceeds their limit."""
 
@@ -75,6 +78,20 @@ class _Fetch(NamedTuple):
     reads: list[OldRead]
     on_converted: OnConverted
     is_wanted: Callable[[], bool]
+
+
+class _Paced:
+    """A pause that is made once in WORK_MS, however often it is called."""
+
+    def __init__(self, clock: Clock, pause: Callable[[], None]) -> None:
+        self._clock = clock
+        self._pause = pause
+        self._began_ms = clock.monotonic_ms()
+
+    def __call__(self) -> None:
+        if self._clock.monotonic_ms() - self._began_ms >= WORK_MS:
+            self._pause()
+            self._began_ms = self._clock.monotonic_ms()
 
 
 class DownConversions:
@@ -140,12 +157,13 @@ class DownConversions:
 
     def _convert_all(self, fetch: _Fetch, first: int, room: int) -> list[Converted]:
         results = [Converted()] * len(fetch.reads)
+        pause = _Paced(self._clock, self._pause)
         for step in range(len(fetch.reads)):
             place = (first + step) % len(fetch.reads)
             if room <= 0 or not fetch.is_wanted():
                 break
             began_ms = self._clock.monotonic_ms()
-            made = convert_read(fetch.reads[place], room, self._pause)
+            made = convert_read(fetch.reads[place], room, pause)
             results[place] = made._replace(time_ms=self._clock.monotonic_ms() - began_ms)
             room -= len(made.data)
         return results
@@ -154,7 +172,8 @@ class DownConversions:
 def convert_read(read: OldRead, room: int, pause: Callable[[], None]) -> Converted:
     """The batches of one partition in the reader's format, as many as fit `room` bytes but at least one; blocks.
 
-    A batch that cannot be converted ends the data, and is an error where it is the first one.
+    A batch that cannot be converted ends the data, and is an error where it is the first one. pause: called for every
+    batch and now and then inside large ones.
     """
     parts: list[bytes] = []
     size = count = 0
@@ -162,6 +181,7 @@ def convert_read(read: OldRead, room: int, pause: Callable[[], None]) -> Convert
     room = min(room, read.records.size)
     try:
         for buf, position, header in _batches(read.records):
+            pause()
             for piece in down_convert(
                 buf, position, header, read.magic, first_offset=read.first_offset, limit=read.limit, pause=pause
             ):

@@ -25,6 +25,10 @@ _FIRST_WITH_FORMAT_1 = 2
 _FIRST_WITH_FORMAT_2 = 4
 _HEADERS_READ_BYTES = 16 * 1024
 """Bytes read at a time when record formats are determined; in most logs the first batch suffices."""
+_LOOKS = 2000
+"""How many batches of a fetch are looked at, each for about half a microsecond on the event loop."""
+_FEWEST_LOOKS = 20
+"""Of one partition, however many the fetch has."""
 
 
 def for_old_reader(
@@ -37,9 +41,17 @@ def for_old_reader(
     reads: dict[int, OldRead] = {}  # by place in the results
     if version < _FIRST_WITH_FORMAT_2:
         magic = 0 if version < _FIRST_WITH_FORMAT_1 else 1
+        left = _LOOKS
         for place, (entry, read) in enumerate(results):
             records = read.records
-            if not isinstance(records, FileSlice) or newest_format(records) <= magic:
+            if not isinstance(records, FileSlice):
+                continue
+            newest, size, count = newest_format(records, max(left, _FEWEST_LOOKS))
+            left -= count
+            if newest <= magic:
+                if size < records.size:  # the reader gets only what was looked at, and fetches on
+                    records = FileSlice(records.file, records.position, size)
+                    results[place] = entry, read._replace(records=records, size=size)
                 continue
             config = node.topic_configs.of(entry.topic_partition.topic)
             if not (config.message_downconversion_enable or is_follower):
@@ -80,11 +92,14 @@ def _known(node: Node, entry: FetchEntry, read: PartitionRead, version: int) -> 
     return read
 
 
-def newest_format(records: FileSlice) -> int:
-    """The newest record format among the batches to be sent; -1 when there is not even one header."""
-    newest, position = -1, 0
+def newest_format(records: FileSlice, most: int) -> tuple[int, int, int]:
+    """(newest record format, size, count) of the first batches to be sent, `most` of them or up to one of MAGIC.
+
+    -1 when there is not even one header.
+    """
+    newest, position, count = -1, 0, 0
     data, start = b"", 0
-    while position + SIZE_UP_TO_MAGIC <= records.size and newest < MAGIC:
+    while position + SIZE_UP_TO_MAGIC <= records.size and newest < MAGIC and count < most:
         at = position - start
         if at + SIZE_UP_TO_MAGIC > len(data):
             size = min(_HEADERS_READ_BYTES, records.size - position)
@@ -93,4 +108,5 @@ def newest_format(records: FileSlice) -> int:
                 break
         newest = max(newest, data[at + 16])
         position += LOG_OVERHEAD + max(int.from_bytes(data[at + 8 : at + 12], "big", signed=True), 0)
-    return newest
+        count += 1
+    return newest, position if count == most and position < records.size else records.size, count

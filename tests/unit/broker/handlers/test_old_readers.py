@@ -23,7 +23,9 @@ def entry(magic: int, size: int) -> bytes:
 def newest(path: Path, data: bytes, *, before: int = 0) -> int:
     path.write_bytes(bytes(before) + data)
     with path.open("rb") as file:
-        return old_readers.newest_format(FileSlice(file, before, len(data)))
+        newest, size, _ = old_readers.newest_format(FileSlice(file, before, len(data)), 1 << 30)
+        assert size == len(data)
+        return newest
 
 
 @pytest.mark.parametrize("size", [30, 500, READ - 10, READ, 50_000])
@@ -32,6 +34,17 @@ def test_the_format_of_the_last_entry_counts_wherever_it_is(tmp_path: Path, size
     data = entry(0, size) * (100_000 // size + 2) + entry(last, 40)
     assert newest(tmp_path / "log", data, before=7) == last
     assert newest(tmp_path / "log", data[:-24], before=7) == 0, "less than what shows the format of the last"
+
+
+def test_no_more_than_so_many_are_looked_at(tmp_path: Path) -> None:
+    """A megabyte of small entries would hold the event loop for 15 ms."""
+    path = tmp_path / "log"
+    path.write_bytes(bytes(7) + entry(1, 40) * 1000)
+    with path.open("rb") as file:
+        for whole in (0, 30):
+            records = FileSlice(file, 7, 40 * 1000 - whole)
+            assert old_readers.newest_format(records, 10) == (1, 400, 10)
+            assert old_readers.newest_format(records, 1000) == (1, records.size, 1000 - bool(whole))
 
 
 def test_nothing_shows_no_format(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 
 import pytest
 
@@ -8,7 +9,15 @@ from kafka_py.log.compaction import compaction
 from kafka_py.log.compaction.compaction import Dirtiness, LastBatch, Part, RecordFilter, Transactions, group_parts
 from kafka_py.log.compaction.key_offsets import KeyOffsets
 from kafka_py.log.segments.txn_index import AbortedTxn
-from kafka_py.records.batch import CorruptBatch, Record, TimestampType, decode_records, read_header, verify_crc
+from kafka_py.records.batch import (
+    BatchHeader,
+    CorruptBatch,
+    Record,
+    TimestampType,
+    decode_records,
+    read_header,
+    verify_crc,
+)
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.compression import Codec
 from kafka_py.records.control import ControlType, end_txn_marker
@@ -248,6 +257,31 @@ def test_a_wrapper_with_append_time_keeps_it() -> None:
     assert left is not None
     assert (read_header(left).timestamp_type, read_header(left).max_timestamp) == (TimestampType.LOG_APPEND_TIME, 77)
     assert [(record.offset, record.timestamp) for record in read_records(left, 0)] == [(1, 77)]
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_wrapper_of_very_many_records_is_not_held_in_memory_as_records(
+    magic: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compressed they take next to nothing, so a producer may send millions in one wrapper."""
+    rows = [(offset, b"%d" % (offset % 10), None) for offset in range(3000)]
+    data = old_set(magic, Codec.GZIP, *rows)
+    rebuilt = compaction._rebuilt_entry
+    held: list[bool] = []
+
+    def noted(header: BatchHeader, records: Iterable[LegacyRecord]) -> bytes:
+        held.append(isinstance(records, list))
+        return rebuilt(header, records)
+
+    monkeypatch.setattr(compaction, "_rebuilt_entry", noted)
+    left = []
+    for at_once in (3000, 2999):
+        monkeypatch.setattr(compaction, "MOST_AT_ONCE", at_once)
+        keys = filter_with({b"%d" % number: 2990 + number for number in range(3, 10)}, 3000)
+        left.append([record.offset for record in retained_old(keys, data, keeps_deletes=True)])
+        assert keys.records_kept == len(left[-1])
+    assert left[0] == left[1] == [offset for offset, _, _ in rows if offset % 10 < 3 or offset >= 2990]
+    assert held == [True, False]
 
 
 def test_tombstones_of_every_format_go_and_the_old_values_before_them() -> None:

@@ -14,6 +14,7 @@ from kafka_py.records.legacy_builder import LegacyBuilder
 from kafka_py.records.legacy_records import read_records
 from kafka_py.replication.leader import down_conversions
 from kafka_py.replication.leader.down_conversions import AT_ONCE, Converted, DownConversions, OldRead, convert_read
+from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.fakes.replicas import ReplicaWorld
 
 from .test_append_lines import HeldBackground
@@ -161,6 +162,29 @@ def test_few_fetches_are_converted_at_once(stored):
     for _ in range(AT_ONCE + 2):
         world.background.finish_one()
     assert [offsets(made)[0] for [made] in world.answers] == list(range(AT_ONCE + 2))
+
+
+class TickingClock(ManualClock):
+    """Every look at it takes a tenth of a millisecond."""
+
+    def monotonic_ms(self) -> float:
+        self.advance(0.1)
+        return super().monotonic_ms()
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_thread_pauses_by_the_time_that_has_passed(stored, magic, is_old):
+    """Not for every batch: then a megabyte of small ones would take seconds. Also where nothing is converted."""
+    world, pauses = Conversions(), []
+    conversions = DownConversions(
+        world.background, TickingClock(), world.metrics, pause=lambda: pauses.append(1)
+    )
+    batches = [old(number, magic=1) if is_old else new(number, 1) for number in range(COUNT)]
+    conversions.convert([stored(*batches, magic=magic)], world.answers.append)
+    world.background.finish_one()
+    assert offsets(world.answers[0][0]) == list(range(COUNT))
+    assert COUNT // 20 <= len(pauses) <= COUNT // 4
 
 
 def test_what_was_converted_is_counted(stored):
