@@ -111,6 +111,13 @@ def test_plain_records_below_the_readers_offset_are_left_out():
     assert down(batch(), 1, first_offset=100 + len(ROWS)) == []
 
 
+@pytest.mark.parametrize("codec", OLD_CODECS)
+def test_the_last_record_of_a_batch_can_be_asked_for(codec):
+    last = 100 + len(ROWS) - 1
+    pieces = down(batch(codec), 1, first_offset=last)
+    assert [record.offset for piece in pieces for record in records_of(piece.data)][-1] == last
+
+
 @pytest.mark.parametrize("codec", [Codec.GZIP, Codec.LZ4])
 def test_a_large_batch_becomes_several_wrappers(codec, monkeypatch):
     """So that no more than one piece of it is held in its old form; those that a reader has had are left out."""

@@ -93,7 +93,7 @@ def test_every_format_and_codec_is_stored_in_the_topics_format(magic, codec, ver
         assert (prepared.first_offset, prepared.last_offset) == (FIRST_OFFSET, FIRST_OFFSET + len(ROWS) - 1)
         assert prepared.max_timestamp == (NOW + 70 if keeps_time else -1)
         exact = target == 1 and magic and not codec
-        assert prepared.offset_of_max_timestamp == FIRST_OFFSET + 1 if exact else prepared.last_offset
+        assert prepared.offset_of_max_timestamp == (FIRST_OFFSET + 1 if exact else prepared.last_offset)
         assert prepared.log_append_time == -1
 
 
@@ -107,6 +107,8 @@ def test_the_brokers_time_is_in_every_format_that_has_one(magic, codec, version)
     if isinstance(prepared, PreparedSet):
         assert prepared.log_append_time == NOW
         assert prepared.max_timestamp == (-1 if version == "0.9.0" else NOW)
+        first_counts = version == "0.10.2" and not codec
+        assert prepared.offset_of_max_timestamp == (FIRST_OFFSET if first_counts else prepared.last_offset)
 
 
 @pytest.mark.parametrize("codec", OLD_CODECS)

@@ -108,6 +108,11 @@ def test_a_first_batch_that_is_larger_than_the_limit_shows_as_a_partial_message(
     assert list(iter_headers(made.data)) == []
 
 
+def test_a_batch_behind_the_first_that_is_larger_than_the_limit_is_left_out(stored):
+    read = stored(new(), new(COUNT), size=len(new()) + 100)
+    assert offsets(converted(read)) == list(range(COUNT))
+
+
 def test_a_marker_is_no_partial_message(stored):
     assert converted(stored(marker(0))) == Converted()
     assert offsets(converted(stored(marker(0), new(1, 1)))) == [1]
