@@ -136,7 +136,7 @@ class Throttling:
     def most_fetch_bytes(self, context: RequestContext) -> int:
         """How many bytes a response may have, so that it can be sent at all under the quota."""
         most = self._fetch.most_at_once(_client(context)) if self._fetch.is_on else None
-        return MAX_INT if most is None else min(int(most), MAX_INT)
+        return MAX_INT if most is None or most >= MAX_INT else int(most)
 
     def refuses_fetch(self, context: RequestContext, size_bytes: int, empty: Any) -> bool:
         """Charges a fetch whose response would have this size.

@@ -14,7 +14,7 @@ from kafka_py.wire.messages.create_topics import CreatableTopic, CreateTopicsReq
 from kafka_py.wire.messages.delete_topics import DeleteTopicsRequest
 from kafka_py.wire.messages.describe_client_quotas import DescribeClientQuotasRequest
 from kafka_py.wire.messages.heartbeat import HeartbeatRequest
-from kafka_py.wire.messages.metadata import MetadataRequest
+from kafka_py.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from kafka_py.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
 Parts = dict[str, str | None]
@@ -241,6 +241,26 @@ async def test_controller_mutations_are_refused_or_throttled_by_version(broker: 
     assert deleted.responses[0].error_code == 0
 
 
+@on_broker(num_partitions="2")
+async def test_which_changes_of_topics_take_permits(broker: LocalBroker) -> None:
+    await alter(broker, (CLIENT, {"controller_mutation_rate": 1000.0}))
+    await broker.create_topic("t", 3)
+    [budget] = quotas(broker).mutation.budgets
+    assert budget.total == 3
+    grown = CreatePartitionsTopic(name="t", count=13, assignments=None)
+    for validate_only, total in ((True, 3), (False, 13)):
+        await broker.ask(CreatePartitionsRequest(topics=[grown], timeout_ms=10_000, validate_only=validate_only), 3)
+        assert budget.total == total
+    await broker.ask(DeleteTopicsRequest(topic_names=["t"], topics=[], timeout_ms=10_000), 5)
+    assert budget.total == 26
+    await alter(broker, (CLIENT, {"controller_mutation_rate": 0.001}))
+    for name, total in (("a", 28), ("b", 30)):  # auto-creation is never refused
+        asked = MetadataRequest(topics=[MetadataRequestTopic(name=name)])
+        answer = await broker.ask(asked, 9)
+        assert (answer.topics[0].error_code, answer.throttle_time_ms) == (ErrorCode.LEADER_NOT_AVAILABLE, 0)
+        assert budget.total == total
+
+
 async def alter_elsewhere(broker: LocalBroker, ops: dict[str, float | None]) -> None:
     """Over a connection that is not muted."""
     muted, broker.client = broker.client, await broker.connect("admin")
@@ -257,7 +277,16 @@ async def fresh(broker: LocalBroker) -> None:
 @on_broker(quota_producer_default="1000", num_partitions="1")
 async def test_limits_stay_over_a_restart(broker: LocalBroker) -> None:
     assert broker.server.node.throttling is not None
-    await alter(broker, ({"user": "ANONYMOUS", "client-id": None}, {"consumer_byte_rate": 5.0}))
+    address: Parts = {"ip": "10.1.2.3"}
+    await alter(
+        broker,
+        ({"user": "ANONYMOUS", "client-id": None}, {"consumer_byte_rate": 5.0}),
+        (address, {"connection_creation_rate": 0.0}),
+    )
     await broker.stop()
     await broker.start()
     assert quotas(broker).fetch.most_at_once((ANONYMOUS, "x")) == 50.0
+    addresses = broker.server._quotas.addresses
+    assert (addresses.record("10.1.2.3", 0.0), addresses.record("10.1.2.4", 0.0)) == (1000.0, 0.0)
+    await alter(broker, (address, {"connection_creation_rate": None}))
+    assert addresses.record("10.1.2.3", 0.0) == 0.0

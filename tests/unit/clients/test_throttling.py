@@ -7,6 +7,8 @@ from kafka_py.wire.apis import APIS, ApiKey
 from kafka_py.wire.messages.describe_user_scram_credentials import DescribeUserScramCredentialsResponse
 from kafka_py.wire.schema import schema_of
 
+CREDENTIALS = DescribeUserScramCredentialsResponse(throttle_time_ms=7, error_code=0, error_message=None, results=[])
+
 
 @pytest.mark.parametrize("api", WAITS_SINCE)
 def test_every_answer_that_may_ask_for_a_pause_has_the_field(api: ApiKey) -> None:
@@ -23,9 +25,9 @@ def test_other_answers_never_ask_for_a_pause() -> None:
 
 @pytest.mark.parametrize("api", [ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, ApiKey.ALTER_USER_SCRAM_CREDENTIALS])
 def test_a_client_waits_after_each_answer_about_credentials(api: ApiKey) -> None:
-    assert asked_to_wait_ms(api, 0, DescribeUserScramCredentialsResponse(throttle_time_ms=7, error_code=0)) == 7
+    assert asked_to_wait_ms(api, 0, CREDENTIALS) == 7
 
 
 @pytest.mark.parametrize("api", [ApiKey.DESCRIBE_CLIENT_QUOTAS, ApiKey.ALTER_CLIENT_QUOTAS])
 def test_a_client_never_waits_after_answers_about_quotas(api: ApiKey) -> None:
-    assert asked_to_wait_ms(api, 1, DescribeUserScramCredentialsResponse(throttle_time_ms=7, error_code=0)) == 0
+    assert asked_to_wait_ms(api, 1, CREDENTIALS) == 0

@@ -1,6 +1,7 @@
 """What requests count against, what their responses say, and how long their connections are muted."""
 
 import asyncio
+import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import MetricRegistry
+from kafka_py.base.options import MAX_INT
 from kafka_py.base.slices import FileSlice
 from kafka_py.broker.observe.metrics import AllRequestMetrics
 from kafka_py.broker.quotas.client_quotas import ClientQuotas
@@ -288,6 +290,7 @@ def test_a_fetch_over_the_quota_is_not_charged() -> None:
     )  # fmt: skip
     empty = FetchResponse(session_id=9, responses=[])
     assert throttling.most_fetch_bytes(context) == 1000
+    assert World(consumer_byte_rate=math.inf).node.throttling.most_fetch_bytes(context) == MAX_INT
     assert not throttling.refuses_fetch(context, 1000, empty)
     assert throttling.refuses_fetch(context, 500, empty)
     assert (empty.throttle_time_ms, empty.session_id) == (5000, 9)

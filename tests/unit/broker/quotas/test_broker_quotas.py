@@ -1,0 +1,50 @@
+"""Quotas as ZooKeeper has them: read at the start, taken over entity by entity."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from kafka_py.broker.quotas.broker_quotas import BrokerQuotas
+from kafka_py.broker.settings.configs import BrokerConfig
+from kafka_py.net.principal import Principal
+from kafka_py.testing.clock import ManualClock
+
+ALICE = Principal("User", "al ice")
+
+
+class Stored:
+    """The settings of entities by the folder that has them."""
+
+    def __init__(self, **folders: dict[str, dict[str, str]]) -> None:
+        self.folders = folders
+
+    async def of_all(self, folder: str) -> dict[str, dict[str, str]]:
+        return self.folders.get(folder.replace("/", "_").replace("%20", "_"), {})
+
+
+def fresh() -> BrokerQuotas:
+    return BrokerQuotas(BrokerConfig.parse({"zookeeper.connect": "z"}), ManualClock())
+
+
+def test_all_quotas_are_read_at_the_start() -> None:
+    quotas = fresh()
+    stored: Any = Stored(
+        users={"al ice": {}},
+        users_al_ice_clients={"c 1": {"producer_byte_rate": "7"}, "<default>": {"producer_byte_rate": "6"}},
+        clients={"c2": {"consumer_byte_rate": "5"}},
+        ips={"10.1.2.3": {"connection_creation_rate": "0"}},
+    )
+    asyncio.run(quotas.load(stored))
+    produce, fetch = quotas.clients.produce, quotas.clients.fetch
+    limits = [produce.budget_of((ALICE, client)).limit for client in ("c 1", "x")]
+    assert (limits, fetch.budget_of((ALICE, "c2")).limit) == ([7, 6], 5)
+    assert (quotas.addresses.record("10.1.2.3", 0.0), quotas.addresses.record("10.1.2.4", 0.0)) == (1000.0, 0.0)
+
+
+@pytest.mark.parametrize("value", ["-5", "many"])
+def test_an_invalid_rate_of_an_address_is_ignored(value: str, caplog: pytest.LogCaptureFixture) -> None:
+    quotas = fresh()
+    asyncio.run(quotas.apply("ips/10.1.2.3", {"connection_creation_rate": value}))
+    assert quotas.addresses.record("10.1.2.3", 0.0) == 0.0
+    assert "10.1.2.3" in caplog.text
