@@ -125,8 +125,8 @@ class CoordinatorRuntime:
 
     @property
     def is_loading(self) -> bool:
-        """Whether any partition is still being loaded."""
-        return bool(self._loading)
+        """Whether any partition is still being loaded; not one that is refused because it is damaged."""
+        return any(load.refusal is None for load in self._loading.values())
 
     def is_loading_partition(self, partition: int) -> bool:
         """Whether this partition is still being loaded."""

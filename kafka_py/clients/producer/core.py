@@ -266,7 +266,8 @@ class ProducerCore:
 
     async def resume_transactions(self, producer_id: int, epoch: int) -> None:
         """In place of init_transactions: takes the producer id and epoch that another process has had for this
-        transactional.id, and fences nobody, also later on. At most one producer may do so with the same epoch.
+        transactional.id, and fences nobody, also later on. At most one producer may do so with the same epoch, under
+        which nobody may have written: sequences begin at 0, so a broker would take new records for repeated ones.
 
         Raises IllegalState without transactional.id, or after init_transactions.
         """

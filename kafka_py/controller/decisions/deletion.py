@@ -47,7 +47,7 @@ def load(cluster: ControllerContext, settings: Settings) -> Plan[None]:
     if not settings.options.delete_topic_enable:
         yield from _refuse(topics)
         return
-    cluster.queue_for_deletion(topics)
+    yield from _queue(cluster, topics)
     cluster.mark_ineligible(topic for topic in topics if _has_offline_replica(cluster, topic))
     cluster.mark_ineligible(partition.topic for partition in cluster.reassigning)
 
@@ -75,8 +75,15 @@ def topic_deletion(cluster: ControllerContext, _event: TopicDeletion, settings: 
         # Only topics that are queued already can be marked: the deletion of a new one starts although it is being
         # reassigned, as in Apache Kafka 2.8.2.
         cluster.mark_ineligible({partition.topic for partition in cluster.reassigning} & wanted)
-        cluster.queue_for_deletion(wanted)
+        yield from _queue(cluster, sorted(wanted))
         yield from resume(cluster)
+
+
+def _queue(cluster: ControllerContext, topics: list[str]) -> Plan[None]:
+    """Queues topics in turns with other work on the loop, because the replicas of each are counted."""
+    for some in slices(topics, TOPICS_AT_ONCE):
+        cluster.queue_for_deletion(some)
+        yield from Worked(len(some), TOPICS_AT_ONCE)
 
 
 def _refuse_missing(cluster: ControllerContext, unknown: set[str]) -> Plan[None]:

@@ -194,7 +194,8 @@ def _replace_dropped_leader(cluster: ControllerContext, partition: TopicPartitio
     Apache Kafka 2.8.2 leaves it without a leader, so that the new replicas never get in sync.
     """
     leadership = cluster.leadership(partition)
-    if leadership is not None and leadership.leader == NO_LEADER:
+    is_leaderless = leadership is not None and leadership.leader == NO_LEADER
+    if is_leaderless and partition.topic not in cluster.queued:
         for state in (partition_states.OFFLINE, partition_states.ONLINE):
             yield from move_partitions(cluster, (partition,), state)
 

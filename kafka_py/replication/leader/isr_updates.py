@@ -129,8 +129,8 @@ class IsrUpdates:
             self._metrics.isr_shrinks += 1
         self._unannounced[partition.topic_partition] = None
         self._last_change_ms = now_ms
-        self._on_committed(partition, raised)
         self.submit(partition)
+        self._on_committed(partition, raised)
 
     # ---- notification of the controller
 

@@ -39,6 +39,9 @@ from kafka_py.replication.state.roles import DELETED, FOLLOWER, LEADER, MOVES, N
 
 _new = tuple.__new__
 
+RECENT_FETCH_MS = 2000
+"""A follower that has fetched within this time is taken to be alive: it fetches every replica.fetch.wait.max.ms."""
+
 
 class Partition:
     """The state of one hosted partition, changed only by appends, fetches, role changes, ISR updates and moves.
@@ -306,7 +309,7 @@ class Partition:
         A fetch session does not name a partition again that has no changes, so its next fetch may never be recorded.
         """
         for broker_id, progress in self.followers.items():
-            is_caught_up = now_ms - progress.caught_up_ms() <= self._lag_max_ms
+            is_caught_up = now_ms - progress.caught_up_ms() <= RECENT_FETCH_MS
             if is_caught_up and broker_id not in self.isr.members and self._may_join(progress):
                 self.isr = PendingExpandIsr(self.isr.members, broker_id)
                 return

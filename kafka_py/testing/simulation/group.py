@@ -18,6 +18,7 @@ from kafka_py.clients.consumer.async_consumer import AsyncConsumer
 from kafka_py.clients.consumer.listener import RebalanceListener
 from kafka_py.net.client import BrokerConnection, ConnectionLost
 from kafka_py.testing.simulation.cluster import PORT, SimulatedBroker, SimulatedCluster
+from kafka_py.testing.simulation.znodes import partition_states
 from kafka_py.wire.messages.describe_groups import DescribeGroupsRequest
 from kafka_py.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 
@@ -168,10 +169,15 @@ class Group:
 
     def acknowledged(self, offsets: dict[TopicPartition, int]) -> None:
         """A commit was answered: whatever coordinator took it, its epoch is not above the newest one now."""
-        newest = max((self._epoch(broker) for broker in self.cluster.servers()), default=NO_EPOCH)
+        newest = self._newest_epoch()
         for topic_partition, offset in offsets.items():
             self.commits += 1
             self._committed[topic_partition] = Committed(offset, newest)
+
+    def _newest_epoch(self) -> int:
+        """The epoch in ZooKeeper: the coordinator that has it may have been killed since its last answer."""
+        states = dict(partition_states(self.cluster.zookeeper))
+        return states[OFFSETS].leader_epoch if OFFSETS in states else NO_EPOCH
 
     @staticmethod
     def _epoch(broker: SimulatedBroker) -> int:

@@ -48,6 +48,7 @@ def group(monkeypatch):
     made._wires["broker1"] = made.coordinator = Coordinator()
     made.epochs = {"broker1": 4}
     monkeypatch.setattr(made, "_epoch", lambda broker: made.epochs[broker.name])
+    monkeypatch.setattr(made, "_newest_epoch", lambda: 4)
     yield made
     loop.close()
 

@@ -44,7 +44,9 @@ class TransactionalIdentity(ProducerIdentity):
         again: the gap is closed when the responses to its successors, which are refused as well, are there.
         """
         has_gap = batch.sequence != NO_SEQUENCE
-        if has_gap and not self.transactions.can_renew and (batch.rejected or is_refusal(error.code)):
+        # An earlier attempt without a response may have been stored, whatever the last one says.
+        is_absent = batch.rejected or (batch.attempts <= 1 and is_refusal(error.code))
+        if has_gap and is_absent and not self.transactions.can_renew:
             batch.lane.bumping = True
             has_gap = False
         self.transactions.batch_failed(error, has_gap=has_gap)

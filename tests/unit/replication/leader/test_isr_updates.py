@@ -9,7 +9,7 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
 from kafka_py.replication.leader.isr_updates import LONGEST_SILENCE_MS, NOTICE_CHECK_MS, QUIET_MS, IsrUpdates
 from kafka_py.replication.state.isr import CommittedIsr, PendingExpandIsr, PendingShrinkIsr
-from kafka_py.replication.state.partition import Partition
+from kafka_py.replication.state.partition import RECENT_FETCH_MS, Partition
 from kafka_py.replication.state.reads import FetchEntry
 from kafka_py.testing.fakes.copying import T0, CopyingWorld, Replica
 from kafka_py.testing.virtual_time import run_virtual
@@ -124,6 +124,20 @@ async def test_a_replica_that_caught_up_while_another_change_was_pending_joins_w
     assert [state.isr for state in leader.store.written] == [(1,), (1, 2)]
     assert leader.partition.isr == CommittedIsr(frozenset({1, 2}))
     assert (leader.me.metrics.manager.isr_shrinks, leader.me.metrics.manager.isr_expands) == (1, 1)
+
+
+@story
+async def test_a_replica_that_has_not_fetched_since_does_not_join_when_the_other_change_is_written() -> None:
+    leader = Leader(8)
+    leader.partition.followers[3].last_caught_up_ms = -1e9
+    leader.store.held = asyncio.Event()
+    leader.pending(PendingShrinkIsr(frozenset({1, 2}), frozenset({2})))
+    fetched = FetchEntry(T0, 0, max_bytes=1, current_leader_epoch=4)
+    leader.partition.record_follower_fetch(2, fetched, 0, leader.clock.monotonic_ms())
+    await asyncio.sleep(RECENT_FETCH_MS / 1000 + 0.1)
+    leader.store.held.set()
+    await asyncio.sleep(0.1)
+    assert leader.partition.isr == CommittedIsr(frozenset({1}))
 
 
 @story

@@ -144,6 +144,15 @@ def test_sequences_of_refused_batches_are_used_again_where_there_is_no_other_epo
     assert later.sequence == first.sequence == 1
 
 
+def test_a_refused_batch_whose_first_attempt_may_be_stored_is_fatal_where_there_is_no_other_epoch() -> None:
+    world, [first, *_] = three_sent()
+    world.transactions.can_renew = False
+    first.attempts = 2
+    world.lane.in_flight.remove(first)
+    world.identity.give_up(first, KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+    assert world.transactions.state is ProducerState.FATAL_ERROR
+
+
 @pytest.mark.parametrize("code", [ErrorCode.REQUEST_TIMED_OUT, ErrorCode.UNKNOWN_SERVER_ERROR])
 def test_a_batch_that_may_be_stored_is_fatal_where_there_is_no_other_epoch(code: ErrorCode) -> None:
     world, [first, *_] = three_sent()
