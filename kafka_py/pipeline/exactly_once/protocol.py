@@ -164,7 +164,18 @@ def commit(
     """
     if prepared:
         driver = _decide(world, driver, Decision(scope, batch, True, tuple(prepared)), accept_torn)
-    counted = {each.transactional_id for each in prepared}
+    try:
+        _close(world, driver, begun, {each.transactional_id for each in prepared})
+    except KafkaError as error:
+        if not prepared:
+            raise
+        # An error now would have the batch written again, though it counts. The next `begin` rolls back the rest.
+        _log.warning("Batch %d of %s counts, but not all of its other attempts were rolled back: %s",
+                     batch, scope, error)  # fmt: skip
+
+
+def _close(world: World, driver: Driver, begun: int, counted: set[str]) -> None:
+    """Ends the claims of the batch, and rolls back the attempts that are not among `counted`."""
     driver, ledger = world.close_batch(driver, begun)
     others = {each.transactional_id for each in ledger.claims if each.driver == driver.identity} - counted
     if others:

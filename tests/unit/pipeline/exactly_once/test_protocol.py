@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from kafka_py.base.errors import KafkaError
+from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.pipeline.exactly_once import decisions, protocol, slots
 from kafka_py.pipeline.exactly_once.decisions import Decision, decision_records
 
@@ -205,6 +205,19 @@ def test_a_failed_task_rolls_its_batch_back_and_another_attempt_counts():
     commit(world, start, 0, prepared)
     assert cluster.visible() == expected(1, TASKS)
     assert not cluster.has_open()
+
+
+def test_a_batch_that_counts_is_not_said_to_have_failed_because_its_end_cannot_be_written(monkeypatch):
+    def close_batch(_world, _driver, _begun):
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, "no broker")
+
+    cluster = Cluster()
+    with monkeypatch.context() as broken:
+        broken.setattr(ModelWorld, "close_batch", close_batch)
+        run_batch(cluster, 0, TASKS)
+    assert cluster.visible() == expected(1, TASKS)
+    run_batch(cluster, 1, TASKS)
+    assert cluster.visible() == expected(2, TASKS)
 
 
 def test_an_attempt_that_lost_a_race_is_rolled_back_at_the_end_of_its_batch():
