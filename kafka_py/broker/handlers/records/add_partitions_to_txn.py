@@ -26,14 +26,14 @@ from kafka_py.wire.messages.add_partitions_to_txn import (
 from kafka_py.wire.version_meanings import ADD_PARTITIONS_TO_TXN_FENCED
 
 AT_ONCE = 512
-"""Partitions that are checked, or put into the response, in one go; each takes about half a microsecond."""
+"""Topics and partitions that are checked, or put into the response, in one go; each takes about half a microsecond."""
 
 
 def handle(node: Node, context: RequestContext, request: AddPartitionsToTxnRequest) -> object:
     """Answers when the coordinator has written them. Raises KafkaError for the request as a whole."""
     check_protocol(node)
     check_transactional_id(node, context, request.transactional_id)
-    if sum(len(topic.partitions) for topic in request.topics) > AT_ONCE:
+    if len(request.topics) + sum(len(topic.partitions) for topic in request.topics) > AT_ONCE:
         return _in_turns(node, context, request)
     checked = _Checked(node, context)
     for topic in request.topics:
