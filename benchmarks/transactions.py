@@ -100,7 +100,7 @@ def measure(server: servers.Server, options: argparse.Namespace) -> Done:
     return done
 
 
-def idempotence(server: servers.Server, records: int, rounds: int) -> float:
+def idempotence(server: servers.Server, records: int, partitions: int, rounds: int) -> float:
     """The broker's CPU time for idempotent records, divided by that for plain ones; median of the rounds."""
     ratios = []
     for _ in range(rounds):
@@ -111,7 +111,7 @@ def idempotence(server: servers.Server, records: int, rounds: int) -> float:
             )
             cpu = server.cpu_seconds()
             for number in range(records):
-                producer.produce(TOPIC, VALUE, partition=number % 4)
+                producer.produce(TOPIC, VALUE, partition=number % partitions)
                 if number % 200_000 == 199_999:
                     producer.flush()
             producer.flush()
@@ -201,7 +201,7 @@ def main() -> None:
     with servers.zookeeper() as connect:
         with servers.broker(connect, settings) as server:
             print(f"kafka_py: {measure(server, options)}", flush=True)
-            ratio = idempotence(server, options.idempotent_records, 3)
+            ratio = idempotence(server, options.idempotent_records, options.partitions, 3)
             print(f"idempotence: {(ratio - 1) * 100:+.1f} % of the broker's CPU per record", flush=True)
         if options.apache:
             with servers.apache_broker(connect, settings) as server:
