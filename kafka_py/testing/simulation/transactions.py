@@ -30,6 +30,7 @@ from kafka_py.records.control import ControlType, read_control_type
 from kafka_py.testing.simulation.cluster import SimulatedBroker, SimulatedCluster
 from kafka_py.testing.simulation.invariants import log_bytes
 from kafka_py.testing.simulation.workload import SETTINGS as PRODUCER_SETTINGS
+from kafka_py.testing.simulation.znodes import partition_states
 
 INPUT, OUTPUT, AUDIT = "i", "o", "a"
 GROUP = "w"
@@ -151,7 +152,8 @@ class Worker:
             if committed == _coordinated_offset(self._cluster, self.source):
                 break
             await asyncio.sleep(PAUSE_S)
-        await consumer.seek(self.source, committed)
+        start = (await consumer.beginning_offsets([self.source]))[self.source]  # an administrator may have deleted some
+        await consumer.seek(self.source, max(committed, start))
 
     async def _transact(self, producer: AsyncProducer, consumer: AsyncConsumer) -> None:
         """One transaction over what one poll gives. Raises KafkaError when this producer cannot continue."""
@@ -193,7 +195,7 @@ class Worker:
         consumer = AsyncConsumer(
             {
                 "bootstrap.servers": self._cluster.bootstrap, "client.id": f"worker{self.partition}",
-                "group.id": GROUP, "enable.auto.commit": "false", "auto.offset.reset": "earliest",
+                "group.id": GROUP, "enable.auto.commit": "false", "auto.offset.reset": "none",
                 "isolation.level": "read_committed", "max.poll.records": "50", "fetch.max.wait.ms": "300",
                 **CLIENT_SETTINGS,
             },
@@ -367,8 +369,11 @@ def _difference(one: list[Written], other: list[Written]) -> str:
 
 def _coordinated_offset(cluster: SimulatedCluster, source: TopicPartition) -> int | None:
     """The committed offset in the memory of the group's present coordinator, 0 without one; None while it loads."""
-    leader = _leader(cluster, TopicPartition(GROUP_METADATA_TOPIC, 0))
-    if leader is None or leader.server is None:
+    name = TopicPartition(GROUP_METADATA_TOPIC, 0)
+    leader, stored = _leader(cluster, name), dict(partition_states(cluster.zookeeper)).get(name)
+    if leader is None or leader.server is None or stored is None:
+        return None
+    if leader.partitions()[name].leader_epoch != stored.leader_epoch:  # deposed, and its successor does not know yet
         return None
     groups = leader.server.node.coordinators.groups
     try:
