@@ -193,7 +193,7 @@ class BlockedTime:
         self._sum_s = 0.0
 
     def begin(self) -> None:
-        """The peer takes no more."""
+        """Called when the socket accepts no further bytes for now."""
         self._since_s = self._now_s()
 
     def end(self) -> None:

@@ -40,7 +40,7 @@ class ConnectionLimits:
         self._addresses = addresses
         self._all_accepts = SampledRate(addresses.window)
         self._accepts: dict[str, SampledRate] = {}
-        self._ready_ms: dict[str, float] = {}  # before that the listener accepts no more
+        self._ready_ms: dict[str, float] = {}  # by listener: until then it accepts no further connection
         self._inter_broker_listener = inter_broker_listener
         self._protected: str | None = None
         self._by_listener: dict[str, int] = {}

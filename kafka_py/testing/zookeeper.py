@@ -320,7 +320,7 @@ async def expire_real_session(session: KazooSession, connect: str) -> None:
     """Ends a session at the real server, as Apache Kafka's tests do: another client takes it over and closes it.
 
     The owner of the session connects again as soon as it is thrown out and throws the other one out in turn, so this
-    goes on until the server has forgotten the session. The owner is notified then or soon afterwards.
+    continues until the server has removed the session. The owner is notified then or soon afterwards.
     """
     credentials = session.credentials
     if credentials is None:

@@ -18,7 +18,7 @@ from kafka_py.clients.consumer.async_consumer import AsyncConsumer
 from kafka_py.clients.consumer.listener import RebalanceListener
 from kafka_py.net.client import BrokerConnection, ConnectionLost
 from kafka_py.testing.simulation.cluster import PORT, SimulatedBroker, SimulatedCluster
-from kafka_py.testing.simulation.znodes import partition_states
+from kafka_py.testing.simulation.znodes import partition_state
 from kafka_py.wire.messages.describe_groups import DescribeGroupsRequest
 from kafka_py.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 
@@ -176,8 +176,8 @@ class Group:
 
     def _newest_epoch(self) -> int:
         """The epoch in ZooKeeper: the coordinator that has it may have been killed since its last answer."""
-        states = dict(partition_states(self.cluster.zookeeper))
-        return states[OFFSETS].leader_epoch if OFFSETS in states else NO_EPOCH
+        state = partition_state(self.cluster.zookeeper, OFFSETS)
+        return state.leader_epoch if state is not None else NO_EPOCH
 
     @staticmethod
     def _epoch(broker: SimulatedBroker) -> int:

@@ -30,7 +30,7 @@ from kafka_py.records.control import ControlType, read_control_type
 from kafka_py.testing.simulation.cluster import SimulatedBroker, SimulatedCluster
 from kafka_py.testing.simulation.invariants import log_bytes
 from kafka_py.testing.simulation.workload import SETTINGS as PRODUCER_SETTINGS
-from kafka_py.testing.simulation.znodes import partition_states
+from kafka_py.testing.simulation.znodes import partition_state
 
 INPUT, OUTPUT, AUDIT = "i", "o", "a"
 GROUP = "w"
@@ -370,7 +370,7 @@ def _difference(one: list[Written], other: list[Written]) -> str:
 def _coordinated_offset(cluster: SimulatedCluster, source: TopicPartition) -> int | None:
     """The committed offset in the memory of the group's present coordinator, 0 without one; None while it loads."""
     name = TopicPartition(GROUP_METADATA_TOPIC, 0)
-    leader, stored = _leader(cluster, name), dict(partition_states(cluster.zookeeper)).get(name)
+    leader, stored = _leader(cluster, name), partition_state(cluster.zookeeper, name)
     if leader is None or leader.server is None or stored is None:
         return None
     if leader.partitions()[name].leader_epoch != stored.leader_epoch:  # deposed, and its successor does not know yet

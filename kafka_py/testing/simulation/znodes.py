@@ -27,13 +27,20 @@ def children_of(tree: ZnodeTree, path: str) -> list[str]:
         return []
 
 
+def partition_state(tree: ZnodeTree, partition: TopicPartition) -> PartitionStateZNode | None:
+    """Leader and in-sync set of a partition; None when it has not been made."""
+    data = data_of(tree, PartitionStateZNode.path(*partition))
+    return None if data is None else PartitionStateZNode.decode(data)
+
+
 def partition_states(tree: ZnodeTree) -> Iterator[tuple[TopicPartition, PartitionStateZNode]]:
     """Leader and in-sync set of every partition that has been made."""
     for topic in children_of(tree, TopicsZNode.path()):
         for number in children_of(tree, TopicPartitionsZNode.path(topic)):
-            data = data_of(tree, PartitionStateZNode.path(topic, int(number)))
-            if data is not None:
-                yield TopicPartition(topic, int(number)), PartitionStateZNode.decode(data)
+            partition = TopicPartition(topic, int(number))
+            state = partition_state(tree, partition)
+            if state is not None:
+                yield partition, state
 
 
 def assignments(tree: ZnodeTree) -> dict[str, TopicAssignment]:
