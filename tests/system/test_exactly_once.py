@@ -13,10 +13,10 @@ from pathlib import Path
 import confluent_kafka
 import pytest
 from kept_running import KeptRunning, Supervisor
+from steady_input import SteadyInput
 
 from kafka_py.testing.broker import AnyBroker, BrokerProcess
 from kafka_py.testing.peers.apache import ApacheBroker, Jars, apache_kafka
-from kafka_py.testing.peers.load import end_producer
 from kafka_py.testing.processes import ZookeeperServer, wait_until
 from kafka_py.testing.topics import create_topic
 
@@ -50,45 +50,20 @@ class Worker(KeptRunning):
         self.library = library
 
 
-class Input:
+class Input(SteadyInput):
     """Writes 0, 1, 2 ... to every partition of the input, some hundred records a second, until it is finished."""
 
     def __init__(self, bootstrap: str, partitions: int) -> None:
         self.sent = 0
         """Records in each partition."""
-        self._failed: list[str] = []
         self._partitions = partitions
-        self._end = threading.Event()
-        self._producer = confluent_kafka.Producer(
-            {"bootstrap.servers": bootstrap, "enable.idempotence": True, "delivery.timeout.ms": 300_000,
-             "reconnect.backoff.max.ms": 200, "retry.backoff.ms": 50}
-        )  # fmt: skip
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
+        super().__init__(bootstrap, interval_s=0.05)
 
-    def _run(self) -> None:
-        while not self._end.wait(0.05):
-            for number in range(self.sent, self.sent + 10):
-                for partition in range(self._partitions):
-                    self._producer.produce(INPUT, b"%d" % number, partition=partition, on_delivery=self._delivered)
-            self.sent += 10
-            self._producer.poll(0)
-
-    def _delivered(self, error: object, _message: object) -> None:
-        if error is not None:
-            self._failed.append(str(error))
-
-    def finish(self) -> None:
-        """Sends no more, and waits until everything is acknowledged."""
-        self._end.set()
-        self._thread.join()
-        assert self._producer.flush(DEADLINE_S) == 0
-        assert not self._failed, self._failed[:3]
-
-    def stop(self) -> None:
-        self._end.set()
-        self._thread.join()
-        end_producer(self._producer)
+    def write(self) -> None:
+        for number in range(self.sent, self.sent + 10):
+            for partition in range(self._partitions):
+                self.send(INPUT, b"%d" % number, partition)
+        self.sent += 10
 
 
 def committed(bootstrap: str, partition: int, isolation: str = "read_committed") -> list[int]:

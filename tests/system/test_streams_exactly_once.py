@@ -17,10 +17,10 @@ from pathlib import Path
 import confluent_kafka
 import pytest
 from kept_running import KeptRunning, Supervisor
+from steady_input import SteadyInput
 
 from kafka_py.testing.broker import BrokerProcess
 from kafka_py.testing.peers.apache import Jars, Unavailable, kafka_streams
-from kafka_py.testing.peers.load import end_producer
 from kafka_py.testing.processes import ZookeeperServer, wait_until
 from kafka_py.testing.topics import create_topic
 
@@ -46,44 +46,19 @@ STREAMS_SETTINGS = {
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 
-class Words:
+class Words(SteadyInput):
     """Writes some hundred words a second until it is finished; `sent` counts the records of each word."""
 
     def __init__(self, bootstrap: str) -> None:
         self.sent = dict.fromkeys(WORDS, 0)
-        self._failed: list[str] = []
-        self._end = threading.Event()
-        self._producer = confluent_kafka.Producer(
-            {"bootstrap.servers": bootstrap, "enable.idempotence": True, "delivery.timeout.ms": 300_000,
-             "reconnect.backoff.max.ms": 200, "retry.backoff.ms": 50}
-        )  # fmt: skip
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
+        self._partitions = itertools.cycle(range(PARTITIONS))
+        super().__init__(bootstrap, interval_s=0.1)
 
-    def _run(self) -> None:
-        partitions = itertools.cycle(range(PARTITIONS))
-        while not self._end.wait(0.1):
-            for word in WORDS:
-                for _ in range(3):
-                    self._producer.produce(INPUT, word, partition=next(partitions), on_delivery=self._delivered)
-                self.sent[word] += 3
-            self._producer.poll(0)
-
-    def _delivered(self, error: object, _message: object) -> None:
-        if error is not None:
-            self._failed.append(str(error))
-
-    def finish(self) -> None:
-        """Sends no more, and waits until everything is acknowledged."""
-        self._end.set()
-        self._thread.join()
-        assert self._producer.flush(DEADLINE_S) == 0
-        assert not self._failed, self._failed[:3]
-
-    def stop(self) -> None:
-        self._end.set()
-        self._thread.join()
-        end_producer(self._producer)
+    def write(self) -> None:
+        for word in WORDS:
+            for _ in range(3):
+                self.send(INPUT, word, next(self._partitions))
+            self.sent[word] += 3
 
 
 def counts(bootstrap: str) -> dict[str, list[int]]:
