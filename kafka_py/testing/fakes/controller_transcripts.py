@@ -5,14 +5,16 @@ No ZooKeeper, no loop, no clock and no brokers take part: znodes are values, and
     brokers 1 2 3 [delete.topic.enable=false]    start 3    kill 3 [4]    bounce 3    shut-down 2 [epoch=1]
     disk-failed 2 t-0    disk-mended 2
     topic t 1,2 2,3    grow t 3,1    delete t    unclean t    unclean all
-    isr t-0 1,2    unseen-isr t-0 1    alter-isr 1 t-0 1,2 [epoch=0] [version=0] [broker-epoch=1]
+    isr t-0 1,2    unseen-isr t-0 1    late-write t-0 2 7 1,2 [announced]
+    alter-isr 1 t-0 1,2 [epoch=0] [version=0] [broker-epoch=1]
     elect preferred t-0    elect unclean    elect-znode t-0    balance
     reassign t-0 3,4    reassign t-0 none    cancel t-0    list    reassign-znode t-0 3,4 t-1 2
     refuse 2    ignore 2    obey 2    (how a broker answers the deletion of replicas)
     fail-over    other-controller    shown
     given COMMAND    (of which only what comes of it is kept)
 
-`isr` is what a leader writes and announces, `unseen-isr` what it has written and the controller does not know yet.
+`isr` is what a leader writes and announces, `unseen-isr` what it has written and the controller does not know yet,
+`late-write` what a former leader, 2 in leader epoch 7, wrote over a state that is not its own.
 Every request has the brokers that get it in front; those that get the same one share a line.
 """
 
@@ -84,9 +86,10 @@ class ControllerScript:
             "brokers": self._brokers, "topic": self._topic, "grow": self._grow,
             "delete": self._delete, "unclean": self._unclean, "start": self._start, "kill": self._kill,
             "bounce": self._start, "shut-down": self._shut_down, "disk-failed": self._disk, "disk-mended": self._disk,
-            "isr": self._isr, "unseen-isr": self._unseen_isr, "alter-isr": self._alter_isr, "elect": self._elect,
-            "balance": self._balance, "reassign": self._reassign, "cancel": self._cancel, "list": self._list,
-            "reassign-znode": self._reassign_znode, "elect-znode": self._elect_znode, "fail-over": self._fail_over,
+            "isr": self._isr, "unseen-isr": self._unseen_isr, "late-write": self._late_write,
+            "alter-isr": self._alter_isr, "elect": self._elect, "balance": self._balance, "reassign": self._reassign,
+            "cancel": self._cancel, "list": self._list, "reassign-znode": self._reassign_znode,
+            "elect-znode": self._elect_znode, "fail-over": self._fail_over,
             "other-controller": self._other_controller, "shown": self._shown,
         }  # fmt: skip
 
@@ -171,6 +174,9 @@ class ControllerScript:
     def _isr(self, words: list[str]) -> Iterator[str]:
         partition = _partition(words[0])
         self.znodes.write_isr(partition, _ids(words[1]))
+        return self._announced(partition)
+
+    def _announced(self, partition: TopicPartition) -> Iterator[str]:
         self._notifications += 1
         self.znodes.isr_changes[f"{self._notifications:010d}"] = {partition}
         if partition in self.znodes.watched:
@@ -181,6 +187,13 @@ class ControllerScript:
     def _unseen_isr(self, words: list[str]) -> Iterator[str]:
         self.znodes.write_isr(_partition(words[0]), _ids(words[1]))
         return iter(())
+
+    def _late_write(self, words: list[str]) -> Iterator[str]:
+        partition, (leader, epoch) = _partition(words[0]), map(int, words[1:3])
+        self.znodes.write_isr(partition, _ids(words[3]))
+        late = self.znodes.leaderships[partition]._replace(leader=leader, leader_epoch=epoch)
+        self.znodes.leaderships[partition] = late
+        return self._announced(partition) if "announced" in words else iter(())
 
     def _alter_isr(self, words: list[str]) -> Iterator[str]:
         """What the broker does not say it has from the znodes."""

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.controller.decisions.isr_changes import alter_isr, isr_change
 from kafka_py.controller.decisions.plan import Step
@@ -63,3 +64,26 @@ def test_what_holds_already_is_answered_and_not_written() -> None:
     assert write.leaderships == {}
     (reply,) = [step for step in world.asked if isinstance(step, ReplyToCaller)]
     assert reply.outcome == {T0: cluster.leadership(T0)}
+
+
+@pytest.mark.parametrize("broker, epoch", [(2, 0), (1, 1)])
+def test_a_proposal_of_one_that_does_not_lead_in_that_epoch_is_refused(broker: int, epoch: int) -> None:
+    world = World()
+    cluster = world.script.cluster
+    event = AlterIsrReceived(broker, cluster.brokers[broker].epoch, {T0: IsrProposal(epoch, (2,), 0)})
+    result_of(alter_isr(cluster, event, world.settings), world.perform)
+    (reply,) = [step for step in world.asked if isinstance(step, ReplyToCaller)]
+    assert isinstance(reply.outcome, dict)
+    assert reply.outcome[T0].code == ErrorCode.INVALID_UPDATE_VERSION
+    assert (known := cluster.leadership(T0)) is not None and known[:3] == (1, 0, (1, 2))
+
+
+def test_a_topic_to_be_deleted_is_not_announced_after_a_late_write() -> None:
+    world = World()
+    world.script.znodes.write_isr(T0, (2,))
+    late = world.script.znodes.leaderships[T0]._replace(leader=2, leader_epoch=5)
+    world.script.znodes.leaderships[T0] = late
+    world.script.znodes.isr_changes["isr_change_1"] = {T0}
+    world.script.cluster.queued.add("t")
+    result_of(isr_change(world.script.cluster, IsrChangeNotification(), world.settings), world.perform)
+    assert world.script.znodes.leaderships[T0] == late

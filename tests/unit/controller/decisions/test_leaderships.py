@@ -106,3 +106,54 @@ def test_refresh_takes_over_what_leaders_wrote(cluster: ControllerContext, znode
     result_of(refresh(cluster, [T0, T7]), znodes.perform)
     assert cluster.leadership(T0) == (1, 0, (1,), 1, 1)
     assert cluster.leadership(T7) is None
+
+
+def overwrite(znodes: ControllerZnodes, leader: int, epoch: int) -> None:
+    """A former leader writes an in-sync set with the leader and epoch that it had before the topic was made again."""
+    znodes.write_isr(T0, (2,))
+    znodes.leaderships[T0] = znodes.leaderships[T0]._replace(leader=leader, leader_epoch=epoch)
+
+
+@pytest.mark.parametrize("leader, epoch", [(2, 0), (2, 7), (1, 7)])
+def test_a_late_write_of_a_former_leader_is_replaced(
+    cluster: ControllerContext, znodes: ControllerZnodes, leader: int, epoch: int
+) -> None:
+    made(cluster, znodes)
+    overwrite(znodes, leader, epoch)
+    assert result_of(refresh(cluster, [T0, T1]), znodes.perform) == [T0]
+    assert cluster.leadership(T0) == (1, 0, (1, 2), 1, 0)
+    result_of(bump_epochs(cluster, [T0]), znodes.perform)
+    assert cluster.leadership(T0) == znodes.leaderships[T0] == (1, epoch + 1, (1, 2), 1, 2)
+
+
+def test_a_late_write_is_replaced_although_nothing_else_is_to_be_written(
+    cluster: ControllerContext, znodes: ControllerZnodes
+) -> None:
+    made(cluster, znodes)
+    overwrite(znodes, 2, 3)
+
+    def leave(found: Mapping[TopicPartition, Leadership]) -> Plan[dict[TopicPartition, Decided]]:
+        yield from ()
+        return dict.fromkeys(found)
+
+    result_of(revise(cluster, [T0], leave), znodes.perform)
+    assert cluster.leadership(T0) == znodes.leaderships[T0] == (1, 4, (1, 2), 1, 2)
+
+
+def test_after_an_unknown_change_and_a_late_write_the_leader_alone_is_in_sync(
+    cluster: ControllerContext, znodes: ControllerZnodes
+) -> None:
+    made(cluster, znodes)
+    znodes.write_isr(T0, (1,))  # replica 2 is behind from now on
+    overwrite(znodes, 2, 3)
+    result_of(bump_epochs(cluster, [T0]), znodes.perform)
+    assert znodes.leaderships[T0] == (1, 4, (1,), 1, 3)
+
+
+def test_a_write_of_this_controller_whose_response_was_lost_is_no_late_one(
+    cluster: ControllerContext, znodes: ControllerZnodes
+) -> None:
+    made(cluster, znodes)
+    znodes.leaderships[T0] = Leadership(1, 1, (1, 2), 1, 1)  # what bump_epochs writes
+    result_of(bump_epochs(cluster, [T0]), znodes.perform)
+    assert znodes.leaderships[T0] == (1, 2, (1, 2), 1, 2)
