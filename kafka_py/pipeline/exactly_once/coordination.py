@@ -80,9 +80,17 @@ class ClusterWorld(World):
         return self._made_calls
 
     def init_driver(self) -> Driver:
-        if not self._log.exists():
-            create_topic(self._settings, self._name.topic)
+        if not self._log.is_known():
+            self._create_log()
         return Driver(*self._link.run(self._init(driver_id(self._name.prefix), DRIVER_TIMEOUT_MS)))
+
+    def _create_log(self) -> None:
+        """Creates the topic, at once: to wait until it is surely missing would cost the first batch seconds."""
+        try:
+            create_topic(self._settings, self._name.topic)
+        except KafkaError:
+            if not self._log.exists():  # who may not create it still may use it
+                raise
 
     async def _init(self, transactional_id: str, timeout_ms: int) -> ProducerEpoch:
         try:

@@ -62,12 +62,14 @@ class DecisionLog:
     def partition(self) -> TopicPartition:
         return self._partition
 
-    def exists(self) -> bool:
-        """Whether the topic is there."""
+    def is_known(self) -> bool:
+        """Whether the broker that is asked has the topic in its metadata, as one that has just started has not."""
         topic = self._partition.topic
-        return topic in self._link.run(self._link.know([topic])).topics and self._has_leader()
+        info = self._link.run(self._link.know([topic])).topics.get(topic)
+        return info is not None and info.error is ErrorCode.NONE
 
-    def _has_leader(self) -> bool:
+    def exists(self) -> bool:
+        """Whether the topic is there, also where brokers do not know it for some seconds."""
         try:
             self._link.partitions_of([self._partition.topic])
         except KafkaError as error:

@@ -7,7 +7,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.transaction_calls import ENDED, ProducerEpoch
-from kafka_py.pipeline.exactly_once import decisions
+from kafka_py.pipeline.exactly_once import coordination, decisions
 from kafka_py.pipeline.exactly_once.coordination import ClusterWorld, SinkName
 from kafka_py.pipeline.exactly_once.decisions import Decision, Driver, Ledger, Outcome, Prepared
 from kafka_py.pipeline.exactly_once.slots import Claim, Lease
@@ -51,6 +51,14 @@ class MemoryLog:
     def __init__(self):
         self.appended = []
         self.committed = []
+        self.known = True
+        self.there_later = True
+
+    def is_known(self):
+        return self.known
+
+    def exists(self):
+        return self.there_later
 
     def append(self, record, timestamp, driver=None, transactional_id=None):
         self.appended.append((record, driver, transactional_id))
@@ -113,6 +121,43 @@ def test_a_time_out_above_the_brokers_names_both_settings(world):
     world._made_calls.errors["p-1"] = ErrorCode.INVALID_TRANSACTION_TIMEOUT
     with pytest.raises(KafkaError, match=r"kafka\.transaction\.timeout\.ms is 900000.*transaction\.max\.timeout\.ms"):
         world.fence(["p-1"])
+
+
+@pytest.mark.parametrize(
+    ("known", "error", "there_later", "created"),
+    [
+        (True, None, True, 0),
+        (False, None, False, 1),
+        (False, ErrorCode.TOPIC_AUTHORIZATION_FAILED, True, 1),
+    ],
+)
+def test_a_missing_decision_log_is_created_before_anyone_waits_for_it(
+    world, monkeypatch, known, error, there_later, created
+):
+    made = creations(monkeypatch, error)
+    world._log.known, world._log.there_later = known, there_later
+    assert world.init_driver() == Driver(9, 1)
+    assert made == ["d"] * created
+
+
+def test_a_decision_log_that_cannot_be_created_and_does_not_turn_up_is_an_error(world, monkeypatch):
+    creations(monkeypatch, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    world._log.known = world._log.there_later = False
+    with pytest.raises(KafkaError, match="TOPIC_AUTHORIZATION_FAILED"):
+        world.init_driver()
+
+
+def creations(monkeypatch, error):
+    """Topics that are created, each with this error."""
+    made = []
+
+    def create(settings, topic):
+        made.append(topic)
+        if error is not None:
+            raise KafkaError(error, "no")
+
+    monkeypatch.setattr(coordination, "create_topic", create)
+    return made
 
 
 def test_all_records_of_a_decision_are_in_one_transaction_with_sequences_of_their_own(world, monkeypatch):

@@ -2,11 +2,13 @@
 
 import asyncio
 from typing import NamedTuple
+from uuid import UUID
 
 import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.clients.metadata import ClusterView, TopicInfo
 from kafka_py.pipeline.exactly_once.decision_log import Committed, DecisionLog, retried
 from kafka_py.records.batch import CorruptBatch
 from kafka_py.records.builder import BatchBuilder
@@ -48,6 +50,26 @@ def test_a_damaged_batch_is_not_passed_over():
     damaged[-1] ^= 1
     with pytest.raises(CorruptBatch):
         Committed().of(damaged)
+
+
+class LinkToOneBroker:
+    """Metadata of one answer. code: of the topic; None where the answer has no such topic."""
+
+    def __init__(self, code):
+        self.view = ClusterView(topics={} if code is None else {"d": TopicInfo("d", UUID(int=1), False, (), code)})
+
+    async def know(self, topics):
+        return self.view
+
+    def run(self, work):
+        return asyncio.run(work)
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"), [(ErrorCode.NONE, True), (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, False), (None, False)]
+)
+def test_whether_the_topic_is_known_is_what_one_answer_says(code, expected):
+    assert DecisionLog(LinkToOneBroker(code), "d", patience_s=1).is_known() is expected
 
 
 def run(errors, busy=frozenset(), patience_s=10.0):
