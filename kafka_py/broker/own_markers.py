@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from kafka_py.base.turns import next_turn
 from kafka_py.broker.handlers.records.write_txn_markers import handle
 from kafka_py.broker.observe.metrics import ApiMetrics
 from kafka_py.broker.requests.node import Node
@@ -27,6 +28,7 @@ class OwnMarkers:
     async def send(self, request: WriteTxnMarkersRequest, version: int) -> Any:
         """The response, when all markers are replicated or have failed."""
         self._metrics.count(version)
+        await next_turn()  # the request that ended the transactions has had this one
         own = _OwnRequest(self._metrics)
         outcome = handle(self._node, own, request)
         if outcome is not ANSWERS_LATER:

@@ -38,7 +38,7 @@ from kafka_py.coordinator.groups.requests import Ticket
 _log = logging.getLogger(__name__)
 
 TRY_AGAIN_MS = 1_000
-"""The pause before a timer whose decision raised an unforeseen exception fires again."""
+"""The pause before a timer or a written record, whose decision raised an unforeseen exception, is decided on again."""
 
 _LEVELS = {Level.INFO: logging.INFO, Level.WARNING: logging.WARNING, Level.ERROR: logging.ERROR}
 
@@ -147,8 +147,11 @@ class GroupDriver:
 
     def _written(self, group: Group, record: GroupRecord, error: ErrorCode) -> None:
         guard = self._context.store.guard
-        with guard(group):
+        with guard(group) as attempt:
             self.handle(group, RecordWritten(record.change, error))
+        if attempt.error is not None and not group.is_dead:  # the group still waits for it
+            self._context.timers.schedule(TRY_AGAIN_MS, partial(self._written, group, record, error))
+            return
         if isinstance(record.change, Emptied):
             for then in self._after_write.pop(group, ()):
                 with guard(group):

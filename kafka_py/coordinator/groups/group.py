@@ -170,7 +170,7 @@ class Group:
         self.current_state_timestamp = now_ms
 
     def next_without_members(self, now_ms: int) -> Group:
-        """Becomes Empty at `now_ms` (wall clock), in the next generation; the group must have no members."""
+        """A copy as of when the last member has left: Empty since `now_ms` (wall clock), in the next generation."""
         following = Group(self.id, self.offsets, now_ms)
         following.generation = self.generation + 1
         following.protocol_type = self.protocol_type

@@ -8,11 +8,13 @@ import pytest
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.purgatory import Purgatory
 from kafka_py.base.timers import Timers
-from kafka_py.coordinator.groups import joining
+from kafka_py.coordinator.groups import driver, joining
 from kafka_py.coordinator.groups.driver import TRY_AGAIN_MS, GroupTimers
 from kafka_py.coordinator.groups.group import Group
+from kafka_py.coordinator.groups.machine import Event, RecordWritten, handle
+from kafka_py.coordinator.groups.moment import Moment
 from kafka_py.coordinator.groups.offsets import GroupOffsets
-from kafka_py.coordinator.groups.outcome import ROUND, TimerChange, TimerKind, TimerName
+from kafka_py.coordinator.groups.outcome import ROUND, GroupOutcome, TimerChange, TimerKind, TimerName
 from kafka_py.coordinator.groups.requests import JoinRequest, JoinResult, SyncRequest
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.fakes.groups import GROUP, RANGE, SESSION_MS, GroupWorld
@@ -186,3 +188,23 @@ def test_a_timer_that_is_armed_again_fires_once_and_is_counted_once() -> None:
     armed.change(group, TimerChange(session, None))
     armed.change(group, TimerChange(session, None))
     assert (armed.watched, timers.pending) == (0, 0)
+
+
+def test_a_written_record_whose_decision_raises_is_decided_on_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without that the group would wait for its record for ever, and take no member."""
+    world = GroupWorld()
+    (member,) = world.stable("a")
+    with monkeypatch.context() as patched:
+        patched.setattr(driver, "handle", _fails_after_writes)
+        assert world.leave(member) == [ErrorCode.NONE]
+        world.pass_ms(TRY_AGAIN_MS - 1)
+    assert world.group.is_being_emptied
+    world.pass_ms(1)
+    assert world.state == "Empty"
+    assert world.stable("b")
+
+
+def _fails_after_writes(group: Group, event: Event, moment: Moment) -> GroupOutcome:
+    if isinstance(event, RecordWritten):
+        raise ZeroDivisionError("nobody foresaw this")
+    return handle(group, event, moment)
