@@ -40,6 +40,8 @@ least 20 ms (KAFKA-5477), while the markers are usually written in a few.
 """
 COMPLETE_AGAIN = Backoff(100.0, 3_000.0)
 """The pauses between attempts to write that a transaction is complete."""
+DECIDE_AGAIN_MS = 1_000
+"""The pause before a result, whose decision raised an unforeseen exception, is handled again."""
 
 _ACTIVITY = "transactions"
 _MOVED = TransactionReply(ErrorCode.NOT_COORDINATOR)
@@ -118,6 +120,28 @@ class TransactionDriver:
         with self.guard(transaction):
             self.handle(partition, transaction, waiting.request, waiting.answer)
 
+    # ---- results, without which the transaction would not go on
+
+    def _take_result(
+        self, partition: int, transaction: Transaction, event: Appended | MarkersEnded,
+        answer: AnswerTransaction | None = None,
+    ) -> None:  # fmt: skip
+        """Handles the result; if its decision raises an unforeseen exception, and so changes nothing, later again."""
+        before = (transaction.state, transaction.pending)
+        with self.guard(transaction) as attempt:
+            self.handle(partition, transaction, event, answer)
+        if attempt.error is not None and (transaction.state, transaction.pending) == before:
+            self._services.schedule(DECIDE_AGAIN_MS, partial(self._take_again, partition, transaction, event, answer))
+
+    def _take_again(
+        self, partition: int, transaction: Transaction, event: Appended | MarkersEnded,
+        answer: AnswerTransaction | None,
+    ) -> None:  # fmt: skip
+        if self._store.holds(partition, transaction):
+            self._take_result(partition, transaction, event, answer)
+        elif answer is not None:
+            answer(_MOVED)
+
     # ---- records
 
     def _append(
@@ -125,8 +149,7 @@ class TransactionDriver:
     ) -> None:
         def appended(error: ErrorCode) -> None:
             if self._store.holds(partition, transaction):
-                with self.guard(transaction):
-                    self.handle(partition, transaction, Appended(error), answer)
+                self._take_result(partition, transaction, Appended(error), answer)
             elif answer is not None:
                 answer(_MOVED)  # only the new coordinator knows, from the log, whether the record was appended
 
@@ -147,8 +170,7 @@ class TransactionDriver:
         def appended(error: ErrorCode) -> None:
             for transaction in transactions:
                 if self._store.holds(partition, transaction):
-                    with self.guard(transaction):
-                        self.handle(partition, transaction, Appended(error))
+                    self._take_result(partition, transaction, Appended(error))
 
         once = _Once(appended)
         with self._store.runtime.supervisor.guard(_ACTIVITY, f"expiry in partition {partition}") as guard:
@@ -161,8 +183,7 @@ class TransactionDriver:
     def _send(self, partition: int, transaction: Transaction, markers: TransactionMarkers) -> None:
         def ended(outcome: MarkerOutcome) -> None:
             if self._store.holds(partition, transaction):
-                with self.guard(transaction):
-                    self.handle(partition, transaction, MarkersEnded(outcome))
+                self._take_result(partition, transaction, MarkersEnded(outcome))
 
         with self.guard(transaction):
             self._services.sender.send(partition, markers, ended)

@@ -7,9 +7,12 @@ import logging
 import pytest
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.coordinator.transactions.driver import COMPLETE_AGAIN, COMPLETION_WAIT_MS
+from kafka_py.coordinator.transactions import driver
+from kafka_py.coordinator.transactions.driver import COMPLETE_AGAIN, COMPLETION_WAIT_MS, DECIDE_AGAIN_MS
+from kafka_py.coordinator.transactions.machine import TransactionMoment, handle
 from kafka_py.coordinator.transactions.markers import MarkerOutcome, MarkersDone, TransactionMarkers
-from kafka_py.coordinator.transactions.requests import EndTransaction
+from kafka_py.coordinator.transactions.outcome import TransactionOutcome
+from kafka_py.coordinator.transactions.requests import Appended, EndTransaction, MarkersEnded, TransactionEvent
 from kafka_py.coordinator.transactions.states import (
     COMPLETE_ABORT,
     COMPLETE_COMMIT,
@@ -18,6 +21,7 @@ from kafka_py.coordinator.transactions.states import (
     ONGOING,
     PREPARE_COMMIT,
 )
+from kafka_py.coordinator.transactions.transaction import Transaction
 from kafka_py.testing.fakes.transactions import PARTITION, T0, T1, HeldSender, TransactionWorld
 
 
@@ -232,6 +236,35 @@ def test_an_append_that_raises_counts_as_failed(
     assert world.transaction().state is EMPTY
     assert world.transaction().pending is None
     assert "out of order" in caplog.text
+
+
+@pytest.mark.parametrize("result", [Appended, MarkersEnded])
+def test_a_result_whose_decision_raises_is_handled_again(
+    result: type[TransactionEvent], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without that every later request of the id would be answered CONCURRENT_TRANSACTIONS."""
+    world = TransactionWorld()
+    producer = world.init().reply
+    world.add(producer, T0)
+
+    def fails(transaction: Transaction, event: TransactionEvent, moment: TransactionMoment) -> TransactionOutcome:
+        if isinstance(event, result):
+            raise ZeroDivisionError("nobody foresaw this")
+        return handle(transaction, event, moment)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(driver, "handle", fails)
+        asked = world.end(producer)
+        if world.sender.sent:
+            world.sender.end()
+        world.clock.advance(DECIDE_AGAIN_MS - 1)
+    assert world.transaction().state is (ONGOING if result is Appended else PREPARE_COMMIT)
+    assert "nobody foresaw this" in caplog.text
+    world.clock.advance(1)
+    if result is Appended:
+        world.sender.end()
+    assert asked.error is ErrorCode.NONE
+    assert world.transaction().state is COMPLETE_COMMIT
 
 
 def test_ids_that_expire_are_removed_together() -> None:
