@@ -225,7 +225,7 @@ class BareLoop:
     def send(client: Client, correlation_id: int, body: bytes) -> None:
         client.out.append(struct.pack(">ii", len(body) + 4, correlation_id) + body)
 
-    # -- produce and fetch
+    # ---- produce and fetch
 
     def produce(self, client: Client, frame: memoryview, position: int, correlation_id: int) -> None:
         (id_length,) = _short(frame, position)
@@ -300,7 +300,7 @@ class BareLoop:
             else:
                 self.parked.append((deadline, fd, frame))
 
-    # -- the rest
+    # ---- the rest
 
     @staticmethod
     def string(frame: memoryview, position: int) -> tuple[bytes, int]:

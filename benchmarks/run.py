@@ -158,7 +158,7 @@ def keep_best(best: Results, results: Results) -> None:
             best[name] = figures
 
 
-# -- start-up and memory
+# ---- start-up and memory
 
 
 class StartUp(NamedTuple):
@@ -201,7 +201,7 @@ def _create_many(server: Server) -> None:
     caller.close()
 
 
-# -- the table
+# ---- the table
 
 
 HEADINGS = (

@@ -149,7 +149,7 @@ class LogManager:
         LogManagerMetrics(metrics, self)
         measure_cleaner(metrics, self.cleaner, self._dirs)
 
-    # -- start-up
+    # ---- start-up
 
     def open(self) -> None:
         """Creates, checks and locks the directories; see `open_directories`. Blocks.
@@ -192,7 +192,7 @@ class LogManager:
         self.futures.note_loaded(found.futures)
         self._to_delete += [(log_dir, path) for path in found.to_delete]
 
-    # -- logs
+    # ---- logs
 
     @property
     def live_directories(self) -> list[str]:
@@ -281,7 +281,7 @@ class LogManager:
         """The logs of a topic, including future ones."""
         return [log for log in self.all_logs() if log.topic_partition.topic == topic]
 
-    # -- upkeep
+    # ---- upkeep
 
     def start_tasks(self) -> None:
         """Starts the periodic tasks: retention, flushes, checkpoints, producer expiry, release of idle files.
@@ -319,7 +319,7 @@ class LogManager:
         logs = [log for log in self.all_logs() if wanted(log.topic_partition)]
         return [describe_directory(log_dir, logs, self.get) for log_dir in self._dirs.values()]
 
-    # -- failure and shutdown
+    # ---- failure and shutdown
 
     def _live(self) -> list[LogDir]:
         return [log_dir for log_dir in self._dirs.values() if log_dir.is_online]

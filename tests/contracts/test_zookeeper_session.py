@@ -173,7 +173,7 @@ async def settled(session):
     await session.exists("/")
 
 
-# --- reads and writes -------------------------------------------------------------------------------------------------
+# ---- reads and writes
 
 
 @on_both
@@ -279,7 +279,7 @@ async def test_requests_issued_together_are_carried_out_in_order(world):
     assert (await zk.get("/a"))[0] == b"299"
 
 
-# --- multi ------------------------------------------------------------------------------------------------------------
+# ---- multi
 
 
 @on_both
@@ -325,7 +325,7 @@ async def test_a_failed_multi_changes_nothing_and_names_what_failed(world):
     assert events.seen == []
 
 
-# --- watches ----------------------------------------------------------------------------------------------------------
+# ---- watches
 
 
 @on_both
@@ -439,7 +439,7 @@ async def test_a_watch_may_be_set_again_from_within_itself(world):
     assert len(seen.seen) == 3
 
 
-# --- sessions ---------------------------------------------------------------------------------------------------------
+# ---- sessions
 
 
 @on_both

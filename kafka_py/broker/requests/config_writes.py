@@ -37,7 +37,7 @@ BROKER = 4
 BROKER_LOGGER = 8
 TYPE_NAMES = {TOPIC: "TOPIC", BROKER: "BROKER", BROKER_LOGGER: "BROKER_LOGGER"}
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 async def edit_settings(
@@ -54,7 +54,7 @@ async def edit_settings(
                 apply_to_loggers(edits)
                 node.request_metrics.request_log.look_again()
                 levels = paired({edit.name: edit.value for edit in edits})
-                log.info("Log levels changed by %s: %s", context.principal, levels)
+                _log.info("Log levels changed by %s: %s", context.principal, levels)
             return None
         entity = _entity(node, resource)
         rows = LogConfig.ROWS if resource.type == TOPIC else BrokerConfig.ROWS
@@ -101,7 +101,7 @@ async def _use(node: Node, entity: str) -> None:
     try:
         await node.apply_settings(entity)
     except Exception as error:
-        error_of(error, log, f"The settings of {entity} are stored, but could not be applied at once")
+        error_of(error, _log, f"The settings of {entity} are stored, but could not be applied at once")
 
 
 def _authorize(node: Node, context: RequestContext, resource: Resource) -> None:
@@ -154,7 +154,7 @@ def _checked(
         node.alter_policy.validate(resource, overrides)
     if validate_only:
         return None
-    log.info("New settings of %s: %s", entity, shown(overrides, known=LogConfig.ROWS))
+    _log.info("New settings of %s: %s", entity, shown(overrides, known=LogConfig.ROWS))
     return overrides
 
 
@@ -162,7 +162,7 @@ def _failure(resource: Resource, error: Exception) -> ItemError:
     if isinstance(error, ConfigError):
         text = f"Invalid config value for resource {_shown(resource)}: {error.detail}"
         return ItemError(ErrorCode.INVALID_REQUEST, text)
-    return error_of(error, log, f"The settings of {_shown(resource)} were not changed")
+    return error_of(error, _log, f"The settings of {_shown(resource)} were not changed")
 
 
 def _shown(resource: Resource) -> str:

@@ -41,7 +41,7 @@ from kafka_py.wire.frames import RequestHeader, encode_response, encode_response
 from kafka_py.wire.primitives import MalformedMessage, MessageTooLarge
 from kafka_py.zk.session import ConnectionLoss, SessionExpired
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class Dispatcher:
@@ -118,7 +118,7 @@ class Dispatcher:
 
     @staticmethod
     def _malformed(connection: ClientConnection, error: MalformedMessage) -> None:
-        log.warning("Closing connection of %s:%d: %s", connection.peer_host, connection.peer_port, error)
+        _log.warning("Closing connection of %s:%d: %s", connection.peer_host, connection.peer_port, error)
         connection.close(f"malformed request: {error}")
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
@@ -203,10 +203,10 @@ class Dispatcher:
             code, message = error.code, error.detail or None
         elif isinstance(error, (ConnectionLoss, SessionExpired)):
             code, message = ErrorCode.UNKNOWN_SERVER_ERROR, str(error)
-            log.warning("%s v%d failed: %s", context.api.name, context.api_version, error)
+            _log.warning("%s v%d failed: %s", context.api.name, context.api_version, error)
         else:
             code, message = ErrorCode.UNKNOWN_SERVER_ERROR, None
-            log.error("%s v%d failed", context.api.name, context.api_version, exc_info=error)
+            _log.error("%s v%d failed", context.api.name, context.api_version, exc_info=error)
         context.metrics.count_error(code.name)
         refusal = context.api, context.api_version, request, code, message
         if context.large_request is not None:
@@ -229,7 +229,7 @@ class Dispatcher:
 
     @staticmethod
     def _cannot_refuse(context: RequestContext) -> None:
-        log.exception("%s v%d: its error response failed", context.api.name, context.api_version)
+        _log.exception("%s v%d: its error response failed", context.api.name, context.api_version)
         context.connection.close("internal error")
 
     def _send(self, context: RequestContext, response: Any, parts: list[bytes | FileSlice] | None = None) -> None:
@@ -289,7 +289,7 @@ class Dispatcher:
 
     @staticmethod
     def _cannot_encode(context: RequestContext) -> None:
-        log.exception("The response to %s v%d cannot be encoded", context.api.name, context.api_version)
+        _log.exception("The response to %s v%d cannot be encoded", context.api.name, context.api_version)
         context.connection.close("internal error")
 
     def on_sent(self, contexts: list[Any], began_s: float, ended_s: float) -> None:

@@ -18,7 +18,7 @@ from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.compiler import Steps
 from kafka_py.wire.primitives import MalformedMessage
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 PLAIN_BYTES = 2048
 """Frames up to this size are decoded at once, because they cannot have many elements."""
@@ -50,7 +50,7 @@ class LargeRequests:
         try:
             await self._decode(connection, steps, serve, malformed)
         except Exception:
-            log.exception("Closing connection of %s:%d: its request failed", connection.peer_host, connection.peer_port)
+            _log.exception("Closing connection of %s:%d: its request failed", connection.peer_host, connection.peer_port)
             connection.close("a request failed")
 
     async def _decode(

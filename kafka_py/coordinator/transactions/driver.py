@@ -29,7 +29,7 @@ from kafka_py.coordinator.transactions.requests import (
 from kafka_py.coordinator.transactions.store import OnAppended, TransactionStore
 from kafka_py.coordinator.transactions.transaction import Transaction, TransactionMetadata
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 AnswerTransaction = Callable[[TransactionReply], None]
 """Called once, on the loop."""
@@ -84,7 +84,7 @@ class TransactionDriver:
         )
         outcome = handle(transaction, event, moment)
         if outcome.note:
-            log.log(logging.WARNING if outcome.is_warning else logging.INFO, "%s", outcome.note)
+            _log.log(logging.WARNING if outcome.is_warning else logging.INFO, "%s", outcome.note)
         if outcome.markers is not None:
             self._send(partition, transaction, outcome.markers)
         if outcome.record is not None:

@@ -42,7 +42,7 @@ SEND_AGAIN = Backoff(20.0, 500.0)
 _ACTIVITY = "transaction markers"
 _PAUSE_AFTER_FAILURE = Backoff(100.0, 1_000.0)
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class MarkerChannels:
@@ -217,7 +217,7 @@ class _Channel:
         reason = f"{type(error).__name__}: {error}"
         if reason != self.last_loss:
             self.last_loss = reason
-            log.warning(
+            _log.warning(
                 "Broker %d did not respond to the markers of %d transactions (%s), sending them again until it does",
                 self.broker, count, reason,
             )  # fmt: skip
@@ -226,7 +226,7 @@ class _Channel:
         """Logs an error that no leader should respond with; each error once."""
         if error not in self._known_errors:
             self._known_errors.add(error)
-            log.error(
+            _log.error(
                 "Broker %d refuses the marker of transactional id %s for %s with %s, sending it again until it is "
                 "taken", self.broker, pending.markers.transactional_id, topic_partition, error.name,
             )  # fmt: skip

@@ -24,7 +24,7 @@ from kafka_py.coordinator.transactions.transaction import Transaction
 from kafka_py.records.batch import BatchHeader
 from kafka_py.records.record import Record
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 _REMEDY = (
     "it may hold commits that were acknowledged. Stop this broker, move the partition's folder out of its log "
@@ -74,7 +74,7 @@ class TransactionReplay:
             except DamagedRecord as error:
                 self._skipped += 1
                 if self._skipped <= _MOST_WARNINGS:
-                    log.error("The record at offset %d of %s is left out: %s", offset, self._name, error)
+                    _log.error("The record at offset %d of %s is left out: %s", offset, self._name, error)
             except UnknownRecordVersion as error:
                 if self._refusal is None:
                     self._refusal = f"the record at offset {offset} was written by a newer broker: {error}"
@@ -91,7 +91,7 @@ class TransactionReplay:
         if self._refusal is not None:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, self._refusal)
         if self._skipped:
-            log.error("%d records of %s were left out", self._skipped, self._name)
+            _log.error("%d records of %s were left out", self._skipped, self._name)
         transactions = self._transactions
         decided = []
         for number, transaction in enumerate(transactions.values()):

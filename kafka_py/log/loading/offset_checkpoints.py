@@ -94,7 +94,7 @@ class OffsetCheckpoints:
             except OSError as error:
                 self._io_failed(path, error)
 
-    # -- rows that are too high
+    # ---- rows that are too high
 
     def lowered(self) -> None:
         """Schedules a write, because offsets of a log have become smaller."""

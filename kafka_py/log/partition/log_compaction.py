@@ -43,7 +43,7 @@ class LogCompaction:
         self.cleaned_to = cleaned_to
         self.bound()
 
-    # -- cleaner offset
+    # ---- cleaner offset
 
     def bound(self) -> None:
         """Lowers the cleaner offset to the base offset of the active segment."""
@@ -58,7 +58,7 @@ class LogCompaction:
         """Takes the cleaner offset of `present`, which this log replaces; it was not compacted during the copy."""
         self.cleaned_to = min(present.cleaned_to, self._files.segments.active.base_offset)
 
-    # -- one compaction
+    # ---- one compaction
 
     def clean_job(self, dirtiness: Dirtiness, **limits: Any) -> CleanJob:
         """A compaction of the dirty part: run it in any thread, then pass it to `take_cleaned` on the loop.

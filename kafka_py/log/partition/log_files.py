@@ -56,7 +56,7 @@ class LogFiles:
         """Whether the log is a future log."""
         return self.place.path.endswith("-future")
 
-    # -- segments
+    # ---- segments
 
     def add_segment(self, base_offset: int, config: LogConfig, now_ms: int) -> None:
         """Creates a new active segment; a leftover file of the same name is overwritten."""
@@ -80,7 +80,7 @@ class LogFiles:
         delay_ms = min(config.file_delete_delay_ms, LONGEST_DELAY_MS)
         self.context.later(delay_ms, lambda: background.run(lambda: remove_files(files, paths)))
 
-    # -- producers
+    # ---- producers
 
     def write_snapshot(self, end_offset: int) -> bool:
         """Writes a snapshot of the producer state at `end_offset`; whether a file was created."""
@@ -99,7 +99,7 @@ class LogFiles:
         """Removes expired producers; returns their number."""
         return self.producers.remove_expired(now_ms, self.context.producer_expiration_ms)
 
-    # -- names and generations
+    # ---- names and generations
 
     def note_new_names(self) -> None:
         """Notes that files were created or renamed, so that the next flush syncs their directory."""
@@ -123,7 +123,7 @@ class LogFiles:
             self.context.settle_checkpoints()
             self._is_lowered = False
 
-    # -- moves and closing
+    # ---- moves and closing
 
     @property
     def can_move(self) -> bool:

@@ -129,7 +129,7 @@ class PartitionLog:
         if config.magic < MAGIC:
             self.files.epoch_checkpoint.clear()
 
-    # -- append and read
+    # ---- append and read
 
     def append_as_leader(
         self,
@@ -334,7 +334,7 @@ class PartitionLog:
         if self.config.magic == MAGIC:
             self.files.epoch_checkpoint.assign(epoch, start_offset)
 
-    # -- roll, flush, truncate, close
+    # ---- roll, flush, truncate, close
 
     def roll(self, now_ms: int) -> bool:
         """Creates a new segment at the log end; False when the active one is empty."""

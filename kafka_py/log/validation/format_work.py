@@ -140,7 +140,7 @@ class FormatWork:
                 return kept
         return self._rewritten(target, pause)
 
-    # -- what was sent
+    # ---- what was sent
 
     def _source_codec(self, pause: Callable[[], None]) -> Codec:
         """Checks the heads of the entries; the codec of what was sent."""
@@ -216,7 +216,7 @@ class FormatWork:
             detail = f"{no_key} records have no key, {late} a timestamp out of bounds"
             raise RecordErrors(code, detail, sorted(errors)[:MOST_ERRORS], no_key=no_key)
 
-    # -- the bytes as they were sent
+    # ---- the bytes as they were sent
 
     def _kept(self, found: SetOutline, pause: Callable[[], None]) -> PreparedSet | None:
         """The set with its offsets and times stamped; None when its records must be written again.
@@ -270,7 +270,7 @@ class FormatWork:
             if offset % AT_ONCE == 0:
                 pause()
 
-    # -- the records written again
+    # ---- the records written again
 
     def _rewritten(self, target: Codec, pause: Callable[[], None]) -> Prepared | PreparedSet:
         config = self._config

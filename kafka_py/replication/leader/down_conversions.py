@@ -153,7 +153,7 @@ class DownConversions:
         except Exception:
             _log.exception("the callback of a converted fetch failed")
 
-    # -- in a thread
+    # ---- in a thread
 
     def _convert_all(self, fetch: _Fetch, first: int, room: int) -> list[Converted]:
         results = [Converted()] * len(fetch.reads)

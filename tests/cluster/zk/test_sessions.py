@@ -162,7 +162,7 @@ def test_a_request_too_large_for_the_server_fails_and_is_not_sent_for_ever(zk_ch
     in_time(scenario())
 
 
-# --- outages ----------------------------------------------------------------------------------------------------------
+# ---- outages
 
 
 def test_an_absent_zookeeper_is_one_clear_error(tmp_path):

@@ -99,7 +99,7 @@ def test_log_starts_are_checkpointed_only_above_the_first_segment():
     assert broker.dirs.get(TopicPartition("t", 0)).log_start_offset == 2
 
 
-# -- start that must fail
+# ---- start that must fail
 
 
 def test_a_locked_directory_is_refused_by_name():
@@ -155,7 +155,7 @@ def test_other_ids_in_two_directories_are_refused():
         broker.dirs.read_meta()
 
 
-# -- failure
+# ---- failure
 
 
 def test_a_corrupt_checkpoint_takes_its_directory_offline_and_the_other_goes_on():
@@ -337,4 +337,4 @@ def test_new_logs_are_placed_by_counts_that_follow_every_change():
         broker.restart()
 
 
-# -- what holds the loop
+# ---- what holds the loop

@@ -115,7 +115,7 @@ def test_the_top_level_paths_are_made_in_this_order():
     )  # fmt: skip
 
 
-# --- broker registrations ---------------------------------------------------------------------------------------------
+# ---- broker registrations
 
 
 def test_a_registration_of_version_4_has_no_features_and_5_has():
@@ -197,7 +197,7 @@ def test_a_registration_that_cannot_be_understood_is_malformed(changes):
         BrokerIdZNode.decode(registration(**changes)).parsed_endpoints()
 
 
-# --- reading what others wrote ----------------------------------------------------------------------------------------
+# ---- reading what others wrote
 
 
 def test_a_topic_is_read_whatever_its_version_says():
@@ -273,7 +273,7 @@ def test_features_are_checked(data):
         FeatureZNode.decode(data)
 
 
-# --- names in paths ---------------------------------------------------------------------------------------------------
+# ---- names in paths
 
 
 @pytest.mark.parametrize(

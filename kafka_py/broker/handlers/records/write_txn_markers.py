@@ -36,7 +36,7 @@ from kafka_py.wire.messages.write_txn_markers import (
 AT_ONCE = 32
 """Markers that are appended in one go; each takes some 60 microseconds."""
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class MarkersContext(Protocol):
@@ -129,7 +129,7 @@ class _MarkerAppends:
             end = TxnEnd(marker.producer_id, result.base_offset, marker.transaction_result)
             self._node.coordinators.groups.complete_txn(result.topic_partition.partition, end)
         except Exception as error:
-            log.error("%s: the offsets of a transaction were not decided", result.topic_partition, exc_info=error)
+            _log.error("%s: the offsets of a transaction were not decided", result.topic_partition, exc_info=error)
             return ErrorCode.UNKNOWN_SERVER_ERROR
         return ErrorCode.NONE
 

@@ -14,7 +14,7 @@ from kafka_py.testing.fakes.stored_logs import LogWorld, batch, slice_bytes
 
 from .log_calls import follow, leader_bytes, offsets, produced, read
 
-# -- append
+# ---- append
 
 
 def test_an_append_stamps_offset_and_epoch_in_place_and_writes_the_batch_as_it_is():
@@ -69,7 +69,7 @@ def test_the_epoch_of_a_batch_is_known_from_its_offset_on():
     assert world.log.epochs.end_offset_for(4, world.log.log_end_offset) == (-1, -1)
 
 
-# -- idempotence
+# ---- idempotence
 
 
 def test_a_repeated_batch_is_answered_with_its_old_offsets_and_not_written():
@@ -104,7 +104,7 @@ def test_coordinators_may_write_control_batches_and_clients_may_not():
     assert caught.value.code is ErrorCode.INVALID_RECORD
 
 
-# -- transactions
+# ---- transactions
 
 
 def test_the_last_stable_offset_waits_for_the_marker_to_be_replicated():
@@ -216,7 +216,7 @@ def test_we1_1_a_consumer_sees_what_lies_below_the_high_watermark():
 
 
 
-# -- offsets
+# ---- offsets
 
 
 def test_the_high_watermark_stays_between_log_start_and_log_end():
@@ -246,7 +246,7 @@ def test_the_log_start_moves_up_to_the_high_watermark_only():
 
 
 
-# -- files
+# ---- files
 
 
 def test_at_rest_a_log_holds_one_file(world):

@@ -1,0 +1,34 @@
+"""Module loggers and section marks are as docs/architecture.md, Conventions, has them."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+MARK = re.compile(r"\s*#+ ?(?P<line>([-=~*_─—#])\2+.*)")
+"""A comment that begins with a line of the same sign."""
+
+
+def sources(*places: str) -> Iterator[tuple[str, str]]:
+    for place in places:
+        for path in sorted((ROOT / place).rglob("*.py")):
+            yield str(path.relative_to(ROOT)), path.read_text()
+
+
+def test_the_logger_of_a_module_is_named_log_with_an_underscore() -> None:
+    strange = []
+    for path, text in sources("kafka_py", "tests", "benchmarks"):
+        for number, line in enumerate(text.splitlines(), 1):
+            if "= logging.getLogger(__name__)" in line and not line.startswith("_log = "):
+                strange.append(f"{path}:{number}: {line.strip()}")
+    assert strange == []
+
+
+def test_a_section_is_marked_by_four_dashes_and_a_few_words() -> None:
+    strange = []
+    for path, text in sources("kafka_py", "tests", "benchmarks"):
+        for number, line in enumerate(text.splitlines(), 1):
+            mark = MARK.match(line)
+            if mark and not re.fullmatch(r"---- \S(.*[^-\s])?", mark["line"]):
+                strange.append(f"{path}:{number}: {line.strip()}")
+    assert strange == []
