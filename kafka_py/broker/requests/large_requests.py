@@ -50,7 +50,8 @@ class LargeRequests:
         try:
             await self._decode(connection, steps, serve, malformed)
         except Exception:
-            _log.exception("Closing connection of %s:%d: its request failed", connection.peer_host, connection.peer_port)
+            host, port = connection.peer_host, connection.peer_port
+            _log.exception("Closing connection of %s:%d: its request failed", host, port)
             connection.close("a request failed")
 
     async def _decode(
