@@ -7,6 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 MARK = re.compile(r"\s*#+ ?(?P<line>([-=~*_─—#])\2+.*)")
 """A comment that begins with a line of the same sign."""
+OWN_LOGGER = re.compile(r"\s*[\w.]+ = logging\.getLogger\(__name__\)")
 
 
 def sources(*places: str) -> Iterator[tuple[str, str]]:
@@ -19,7 +20,7 @@ def test_the_logger_of_a_module_is_named_log_with_an_underscore() -> None:
     strange = []
     for path, text in sources("kafka_py", "tests", "benchmarks"):
         for number, line in enumerate(text.splitlines(), 1):
-            if "= logging.getLogger(__name__)" in line and not line.startswith("_log = "):
+            if OWN_LOGGER.match(line) and not line.startswith("_log = "):
                 strange.append(f"{path}:{number}: {line.strip()}")
     assert strange == []
 
