@@ -35,6 +35,7 @@ _SHORT = Struct(">h")
 _INT = Struct(">i")
 _OFFSET_AND_LENGTH = Struct(">hqh")
 _OFFSET_EPOCH_AND_LENGTH = Struct(">hqih")
+_WITHOUT_METADATA = Struct(">hqihq")
 _LONG = Struct(">q")
 _TWO_LONGS = Struct(">qq")
 _new = tuple.__new__
@@ -94,26 +95,29 @@ def group_key(group: str) -> bytes:
 
 
 class KeyReader:
-    """Reads keys; equal names and partitions become the same objects, because a log repeats them very often."""
+    """Reads keys; equal names and partitions become the same objects, because a log repeats them very often.
 
-    __slots__ = ("_groups", "_partitions")
+    partitions: those read so far, by the bytes of an offset's key from `partition_position` on.
+    """
+
+    __slots__ = ("_groups", "partitions")
 
     def __init__(self) -> None:
+        self.partitions: dict[bytes, TopicPartition] = {}
         self._groups: dict[bytes, str] = {}
-        self._partitions: dict[bytes, TopicPartition] = {}
 
     def read(self, data: bytes) -> OffsetKey | GroupKey:
         """What a record is about. Raises UnreadableRecord, also for a version that Apache Kafka 2.8.2 does not know."""
         try:
             if data[0] == 0 and data[1] <= OFFSET_KEY_VERSION:
-                topic_at = 4 + (data[2] << 8 | data[3])
+                topic_at = partition_position(data)
                 raw_group, raw_partition = data[4:topic_at], data[topic_at:]
                 group = self._groups.get(raw_group)
                 if group is None:
                     group = self._groups[raw_group] = raw_group.decode()
-                topic_partition = self._partitions.get(raw_partition)
+                topic_partition = self.partitions.get(raw_partition)
                 if topic_partition is None:
-                    topic_partition = self._partitions[raw_partition] = _read_partition(raw_partition)
+                    topic_partition = self.partitions[raw_partition] = _read_partition(raw_partition)
                 return _new(OffsetKey, (group, topic_partition))
             if data[0] == 0 and data[1] == GROUP_KEY_VERSION:
                 return GroupKey(decode(GroupMetadataKey, GROUP_KEY_VERSION, data, 2).group)
@@ -125,6 +129,11 @@ class KeyReader:
 def read_key(data: bytes) -> OffsetKey | GroupKey:
     """Reads a single key; see KeyReader.read."""
     return KeyReader().read(data)
+
+
+def partition_position(offset_key: bytes) -> int:
+    """The end of the group's name: from there on the key is about topic and partition."""
+    return 4 + (offset_key[2] << 8 | offset_key[3])
 
 
 def _read_partition(data: bytes) -> TopicPartition:
@@ -152,6 +161,10 @@ def offset_value(commit: CommittedOffset, version: int = NEWEST_VALUE_VERSION) -
 
 def read_offset_value(data: bytes, record_offset: int) -> CommittedOffset:
     """The commit, appended in the batch that begins at `record_offset`. Raises UnreadableRecord."""
+    if len(data) == _WITHOUT_METADATA.size:
+        version, offset, leader_epoch, length, committed_ms = _WITHOUT_METADATA.unpack(data)
+        if version == NEWEST_VALUE_VERSION and not length:  # as nearly all are
+            return _new(CommittedOffset, (offset, leader_epoch, "", committed_ms, NO_EXPIRY, record_offset))
     try:
         version = data[1] if data[0] == 0 else -1
         if version == NEWEST_VALUE_VERSION:

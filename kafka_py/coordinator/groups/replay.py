@@ -19,6 +19,7 @@ from kafka_py.coordinator.groups.records import (
     KeyReader,
     OffsetKey,
     UnreadableRecord,
+    partition_position,
     read_group_value,
     read_offset_value,
 )
@@ -60,22 +61,30 @@ class GroupReplay:
     # ---- records
 
     def records(self, header: BatchHeader, records: list[Record]) -> None:
-        base_offset, read_key = header.base_offset, self._keys.read
+        """Applies the records in order. A run of commits of one group looks the group up once: runs are the rule."""
+        base_offset, read_key, partitions = header.base_offset, self._keys.read, self._keys.partitions
         offsets = self._offsets
         if header.is_transactional:
             offsets = self._in_transactions.setdefault(header.producer_id, {})
+        same_group: bytes | tuple[()] = ()  # how the keys of the group with `of_group` begin; (): no key begins so
+        of_group: dict[TopicPartition, CommittedOffset] = {}
         for offset, _timestamp, key, value, _headers in records:
             try:
                 if key is None:
                     raise UnreadableRecord("it has no key")
+                if value is not None and key.startswith(same_group):
+                    topic_partition = partitions.get(key[len(same_group) :])
+                    if topic_partition is not None:
+                        of_group[topic_partition] = read_offset_value(value, base_offset)
+                        continue
                 found = read_key(key)
                 if type(found) is OffsetKey:
                     if value is None:
                         self._drop_offset(offsets, found)
+                        same_group = ()
                     else:
-                        of_group = offsets.get(found[0])
-                        if of_group is None:
-                            of_group = offsets[found[0]] = {}
+                        of_group = offsets.setdefault(found[0], {})
+                        same_group = key[: partition_position(key)]
                         of_group[found[1]] = read_offset_value(value, base_offset)
                 elif value is None:
                     self._groups.pop(found[0], None)

@@ -35,6 +35,9 @@ VALUES = [
     (2, CommittedOffset(162, -1, "topic-86", 197), "0002 00000000000000a2 0008746f7069632d3836 00000000000000c5"),
     (3, CommittedOffset(-4783962916905646743, 0, HELLO, 1),
      "0003 bd9bf312d7328569 00000000 000d68c3a96c6c6f2077c3b6726c64 0000000000000001"),
+    (3, CommittedOffset(7, 3, "", 1), "0003 0000000000000007 00000003 0000 0000000000000001"),
+    (2, CommittedOffset(7, -1, "abcd", 1), "0002 0000000000000007 0004 61626364 0000000000000001"),
+    (1, CommittedOffset(7, -1, "", 1, 9), "0001 0000000000000007 0000 0000000000000001 0000000000000009"),
     (3, CommittedOffset(1, -1, "topic-63", -1), "0003 0000000000000001 ffffffff 0008746f7069632d3633 ffffffffffffffff"),
 ]  # fmt: skip
 
@@ -114,9 +117,13 @@ def test_a_value_cut_short_anywhere_is_unreadable(version: int) -> None:
 
 
 _NO_METADATA = b"\0\2" + bytes(8) + b"\xff\xff" + bytes(8)
+_NO_METADATA_EITHER = b"\0\3" + bytes(12) + b"\xff\xff" + bytes(8)
 
 
-@pytest.mark.parametrize("data", [b"\0\4" + bytes(30), b"\xff\xff" + bytes(30), _NO_METADATA])
+@pytest.mark.parametrize(
+    "data",
+    [b"\0\4" + bytes(30), b"\0\4" + bytes(22), b"\xff\xff" + bytes(30), _NO_METADATA, _NO_METADATA_EITHER],
+)
 def test_a_value_of_an_unknown_kind_is_unreadable(data: bytes) -> None:
     with pytest.raises(UnreadableRecord):
         read_offset_value(data, 0)
