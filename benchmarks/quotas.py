@@ -44,7 +44,7 @@ LIMITS = {
 
 
 class StepClock(SystemClock):
-    """Each request moves it on by what one takes, so that other work takes no time. As cheap to ask as the machine's."""
+    """Each request moves it on, so that other work takes no time. As cheap to ask as the machine's."""
 
     def __init__(self) -> None:
         self.at_s = time.monotonic()
