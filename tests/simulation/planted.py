@@ -11,7 +11,7 @@ from kafka_py.coordinator.transactions.transaction import TransactionMetadata
 from kafka_py.log.cleaner import Cleaner
 from kafka_py.log.partition.log_compaction import LogCompaction
 from kafka_py.log.partition.partition_log import PartitionLog
-from kafka_py.log.state import producer_replay
+from kafka_py.log.state.producer_state import ProducerStates
 from kafka_py.records.control import ControlType
 from kafka_py.replication.state import partition
 from kafka_py.replication.state.isr import PendingShrinkIsr
@@ -120,7 +120,7 @@ def compact_while_moving():
 
 def append_repeated():
     """Batches that producers send again are appended again."""
-    producer_replay.check_batch = lambda producers, records, header, from_client: None
+    ProducerStates.check = lambda self, header, from_client: None
 
 
 def elect_anybody():

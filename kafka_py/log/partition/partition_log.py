@@ -188,7 +188,10 @@ class PartitionLog:
             raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, fault)
         has_producer = header[9] >= 0
         if has_producer:
-            known = producer_replay.check_batch(self.producers, records, header, origin is Origin.CLIENT)
+            known = (
+                self.producers.check(header, origin is Origin.CLIENT) if not header[5] & CONTROL_FLAG
+                else producer_replay.check_control_batch(self.producers, records, header)
+            )  # fmt: skip
             if known is not None:
                 return self._repeated(known, header)
         stamp_offset(records, 0, first_offset, leader_epoch)
@@ -198,8 +201,8 @@ class PartitionLog:
         largest = _new(TimeOffset, (max_timestamp, last_offset))
         rolled = self._tail.write(records, first_offset, last_offset, largest, config, now_ms)
         self.log_end_offset = last_offset + 1
-        if has_producer:
-            self.update_state(header, records, first_offset)
+        if has_producer and (header[5] & CONTROL_FLAG or self.producers.apply(header, first_offset)):
+            self._update_transactions(header, records)
         is_flush_due = last_offset + 1 - self.recovery_point >= config.flush_messages
         return _new(  # every field is given; the constructor would take longer
             AppendInfo,
@@ -243,11 +246,14 @@ class PartitionLog:
 
     def update_state(self, header: BatchHeader, batch: memoryview, base_offset: int) -> None:
         """Updates producer state, transaction index and last stable offset after the append of a producer's batch."""
+        if header[5] & CONTROL_FLAG or self.producers.apply(header, base_offset):
+            self._update_transactions(header, batch)
+
+    def _update_transactions(self, header: BatchHeader, batch: memoryview) -> None:
+        """After the append of a producer's control batch, or of the first batch of a transaction."""
         if header[5] & CONTROL_FLAG:
             self._tail.take_marker(batch)
-            self._update_first_unstable()
-        elif self.producers.apply(header, base_offset):
-            self._update_first_unstable()
+        self._update_first_unstable()
 
     def flush_if_due(self, first_offset: int) -> bool:
         """If flush.messages is reached, syncs now, or returns True: the caller must flush and delay its response.

@@ -65,15 +65,13 @@ def check_markers(
                 raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{topic_partition}: {corrupt}") from corrupt
 
 
-def check_batch(
-    producers: ProducerStates, records: memoryview, header: BatchHeader, from_client: bool
+def check_control_batch(
+    producers: ProducerStates, records: memoryview, header: BatchHeader
 ) -> AppendedBatch | None:
-    """Checks whether a leader may append a producer's data or control batch; see ProducerStates.check.
+    """Checks whether a leader may append a producer's control batch. Returns None: it is no duplicate of another.
 
-    Raises KafkaError also with INVALID_RECORD for a malformed control batch, and as check_marker.
+    Raises KafkaError(INVALID_RECORD) for a malformed one, and as ProducerStates.check_marker.
     """
-    if not header[5] & CONTROL_FLAG:
-        return producers.check(header, from_client)
     try:
         marker = read_marker(records, header)
     except CorruptBatch as corrupt:

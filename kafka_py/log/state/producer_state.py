@@ -6,9 +6,9 @@ producer_snapshots.py. Source: docs/reference/log.md, section 8; KIP-98.
 
 from __future__ import annotations
 
-from array import array
 from collections import deque
 from collections.abc import Iterable, Iterator
+from struct import Struct
 from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -21,8 +21,9 @@ BATCHES_KEPT = 5
 """Batches kept per producer to recognise duplicates; clients have at most five in flight."""
 
 _SEQUENCE_MASK = 0x7FFFFFFF
-_FIELDS = 4
-_FIELDS_KEPT = BATCHES_KEPT * _FIELDS
+_BATCH = Struct("=iqiq")  # the fields of an AppendedBatch
+_PLACE_BYTES = _BATCH.size
+_put_batch = _BATCH.pack_into
 
 
 class AppendedBatch(NamedTuple):
@@ -49,11 +50,16 @@ class AppendedBatch(NamedTuple):
 
 
 class ProducerStateEntry:
-    """One producer id, in well below 1 KB. window: its newest batches, the fields of an AppendedBatch each, the newest
-    last, at most BATCHES_KEPT, all of the current producer epoch.
+    """One producer id, in well below 1 KB.
+
+    ring: its newest batches, at most BATCHES_KEPT, all of the current producer epoch; batch number n of the epoch has
+    the place n modulo BATCHES_KEPT. count: the batches of the epoch so far. next_sequence: what the next one begins
+    with.
     """
 
-    __slots__ = ("coordinator_epoch", "epoch", "last_timestamp", "txn_first_offset", "window")
+    __slots__ = (
+        "coordinator_epoch", "count", "epoch", "last_timestamp", "next_sequence", "ring", "txn_first_offset",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -64,7 +70,7 @@ class ProducerStateEntry:
         txn_first_offset: int | None = None,
     ) -> None:
         self.epoch = epoch
-        self.window = array("q")
+        self.ring = bytearray(BATCHES_KEPT * _PLACE_BYTES)
         self.coordinator_epoch = coordinator_epoch
         self.last_timestamp = last_timestamp
         self.txn_first_offset = txn_first_offset
@@ -73,22 +79,26 @@ class ProducerStateEntry:
     @property
     def batches(self) -> list[AppendedBatch]:
         """Its newest batches, the newest last."""
-        fields = self.window
-        return [AppendedBatch(*fields[first : first + _FIELDS]) for first in range(0, len(fields), _FIELDS)]
+        numbers = range(max(0, self.count - BATCHES_KEPT), self.count)
+        return [AppendedBatch(*_BATCH.unpack_from(self.ring, each % BATCHES_KEPT * _PLACE_BYTES)) for each in numbers]
 
     def keep(self, batches: Iterable[AppendedBatch]) -> None:
         """These are its newest batches, the newest last."""
-        self.window = array("q", [field for batch in batches for field in batch])
+        self.count = self.next_sequence = 0
+        for each in batches:
+            _put_batch(self.ring, self.count % BATCHES_KEPT * _PLACE_BYTES, *each)
+            self.count += 1
+            self.next_sequence = (each.last_sequence + 1) & _SEQUENCE_MASK
 
     @property
     def last_sequence(self) -> int:
         """-1 when no batch of this epoch is known."""
-        return self.window[-_FIELDS] if self.window else NO_SEQUENCE
+        return self.batches[-1].last_sequence if self.count else NO_SEQUENCE
 
     @property
     def last_offset(self) -> int:
         """Of its newest batch; -1 when no batch of this epoch is known."""
-        return self.window[1 - _FIELDS] if self.window else -1
+        return self.batches[-1].last_offset if self.count else -1
 
 
 class CompletedTransaction(NamedTuple):
@@ -173,10 +183,8 @@ class ProducerStates:
             return None
         epoch = producer.epoch
         if header[10] == epoch:
-            if from_client:
-                window = producer.window
-                if header[11] != ((window[-_FIELDS] + 1) & _SEQUENCE_MASK if window else 0):
-                    return _duplicate(header, producer)
+            if from_client and header[11] != producer.next_sequence:
+                return _duplicate(header, producer)
         elif header[10] < epoch:
             raise KafkaError(
                 ErrorCode.INVALID_PRODUCER_EPOCH,
@@ -200,12 +208,12 @@ class ProducerStates:
         producer = self.producers.get(header[9])
         if producer is None or producer.epoch != header[10]:
             producer = self._producer(header[9], header[10])
-        window = producer.window
-        if len(window) == _FIELDS_KEPT:
-            del window[:_FIELDS]
-        offset_delta, timestamp = header[6], header[8]
+        offset_delta, timestamp, count = header[6], header[8], producer.count
         last_sequence = (header[11] + offset_delta) & _SEQUENCE_MASK if header[11] >= 0 else header.last_sequence
-        window.extend((last_sequence, base_offset + offset_delta, offset_delta, timestamp))
+        place = count % BATCHES_KEPT * _PLACE_BYTES
+        _put_batch(producer.ring, place, last_sequence, base_offset + offset_delta, offset_delta, timestamp)
+        producer.count = count + 1
+        producer.next_sequence = (last_sequence + 1) & _SEQUENCE_MASK
         producer.last_timestamp = timestamp
         if not header[5] & TRANSACTIONAL_FLAG or producer.txn_first_offset is not None:
             return False
@@ -320,7 +328,7 @@ class ProducerStates:
             producer = self.producers[producer_id] = ProducerStateEntry(epoch)
         elif producer.epoch != epoch:
             producer.epoch = epoch
-            del producer.window[:]
+            producer.keep(())
         return producer
 
 
@@ -329,8 +337,7 @@ def _duplicate(header: BatchHeader, producer: ProducerStateEntry) -> AppendedBat
     for known in producer.batches:
         if known.last_sequence == header.last_sequence and known.first_sequence == header.base_sequence:
             return known
-    expected = (producer.last_sequence + 1) & _SEQUENCE_MASK
     raise KafkaError(
         ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
-        f"producer {header.producer_id}: sequence {header.base_sequence} where {expected} was expected",
+        f"producer {header.producer_id}: sequence {header.base_sequence} where {producer.next_sequence} was expected",
     )

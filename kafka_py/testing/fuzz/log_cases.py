@@ -159,7 +159,7 @@ def _snapshot() -> bytes:
     producers = []
     for number in range(3):
         producer = ProducerStateEntry(number)
-        producer.batches.append(AppendedBatch(10, 20, 3, 1000))
+        producer.keep([AppendedBatch(10, 20, 3, 1000)])
         producer.txn_first_offset = 18 if number else None
         producers.append((number, producer))
     return encode_snapshot(producers)

@@ -229,3 +229,22 @@ def test_the_window_gives_back_what_was_put_in():
     assert (known.last_sequence, known.last_offset) == (12, 23)
     known.keep([])
     assert (known.batches, known.last_sequence, known.last_offset) == ([], -1, -1)
+
+
+def test_the_newest_five_batches_are_kept_in_order_and_none_of_an_earlier_epoch():
+    known = states(*(header(offset, sequence=offset) for offset in range(12)))
+    [producer] = known.producers.values()
+    assert [each.last_offset for each in producer.batches] == [7, 8, 9, 10, 11]
+    assert (producer.last_sequence, producer.last_offset) == (11, 11)
+    known.apply(header(12, epoch=1, sequence=0, count=3), 12)
+    assert producer.batches == [AppendedBatch(2, 14, 2, 1000)]
+    assert check(known, epoch=1, sequence=3) is None
+    refused(known, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, epoch=1, sequence=12)
+
+
+def test_restored_batches_say_which_sequence_is_next_also_over_the_largest():
+    known = ProducerStates()
+    known.restore(1, ProducerStateEntry(0, [AppendedBatch(LARGEST - 1, 20, 4, 1000)]))
+    assert check(known, pid=1, epoch=0, sequence=LARGEST) is None
+    known.apply(header(21, pid=1, epoch=0, sequence=LARGEST), 21)
+    assert check(known, pid=1, epoch=0, sequence=0) is None
