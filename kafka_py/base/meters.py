@@ -22,7 +22,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.histograms import EventRates
-from kafka_py.base.metric_rows import Gauge, Row, Value
+from kafka_py.base.metric_rows import Gauge, MetricRow, Value
 from kafka_py.base.samples import HALF_A_MINUTE, RecentRate, Sampling
 
 TICK_MS = 5_000
@@ -38,7 +38,7 @@ class Reading(NamedTuple):
     attributes: dict[str, Value]
     group: str
     tags: dict[str, str]
-    row: Row | None
+    row: MetricRow | None
 
 
 class MetricTable:
@@ -52,8 +52,8 @@ class MetricTable:
 
     GROUP: ClassVar[str] = ""
     ONE_BEAN: ClassVar[bool] = False
-    ROWS: ClassVar[dict[str, Row]] = {}
-    _rows_by_tags: ClassVar[dict[tuple[str, ...], tuple[Row, ...]]] = {}
+    ROWS: ClassVar[dict[str, MetricRow]] = {}
+    _rows_by_tags: ClassVar[dict[tuple[str, ...], tuple[MetricRow, ...]]] = {}
 
     def __init_subclass__(
         cls, group: str = "", attributes: bool | None = None, tags: tuple[str, ...] = (), **kwargs: object
@@ -63,7 +63,7 @@ class MetricTable:
         cls.ONE_BEAN = cls.ONE_BEAN if attributes is None else attributes
         cls.ROWS = {
             **cls.ROWS,
-            **{attribute: row for attribute, row in vars(cls).items() if isinstance(row, Row)},
+            **{attribute: row for attribute, row in vars(cls).items() if isinstance(row, MetricRow)},
         }
         for row in cls.ROWS.values():
             row.tags = tags if row.tags is None else row.tags
@@ -76,7 +76,7 @@ class MetricTable:
         self.created_ms = registry.clock.monotonic_ms()
         registry.add(self)
 
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[MetricRow, ...]:
         """The rows that this instance has."""
         names = tuple(self.tags)
         found = self._rows_by_tags.get(names)
@@ -89,17 +89,17 @@ class MetricTable:
         """How many metrics these are."""
         return len(self.rows())
 
-    def rates_of(self, row: Row) -> EventRates:
+    def rates_of(self, row: MetricRow) -> EventRates:
         """The averages of one row, kept apart from the integer that the hot path counts."""
-        rates: dict[Row, EventRates] = self.__dict__.setdefault("_rates", {})
+        rates: dict[MetricRow, EventRates] = self.__dict__.setdefault("_rates", {})
         found = rates.get(row)
         if found is None:
             found = rates[row] = EventRates(self.created_ms)
         return found
 
-    def recent_rate_of(self, row: Row) -> RecentRate:
+    def recent_rate_of(self, row: MetricRow) -> RecentRate:
         """The same for a rate over the last windows."""
-        rates: dict[Row, RecentRate] = self.__dict__.setdefault("_recent_rates", {})
+        rates: dict[MetricRow, RecentRate] = self.__dict__.setdefault("_recent_rates", {})
         found = rates.get(row)
         if found is None:
             found = rates[row] = RecentRate(self.created_ms, self.registry.sampling.past)

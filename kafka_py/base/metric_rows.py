@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Value = int | float | str | bool
 
 
-class Row:
+class MetricRow:
     """What all kinds of metric share.
 
     tags: what tells this metric of one thing from that of another; left out, the table's own `tags`.
@@ -44,7 +44,7 @@ class Row:
         """A window is over: move the averages on."""
 
 
-class _IntegerRow(Row):
+class _IntegerRow(MetricRow):
     """A row that is a plain integer on the instance."""
 
     @overload
@@ -100,7 +100,7 @@ class Rate(_IntegerRow):
             table.rates_of(self).tick(count)
 
 
-class Gauge(Row):
+class Gauge(MetricRow):
     """A value as it is now: assigned (`table.x = 3`), a function assigned, or `of=` a function of the table's owner."""
 
     kind = "gauge"
@@ -135,7 +135,7 @@ class Gauge(Row):
         return {self.name if table.ONE_BEAN else "Value": value() if callable(value) else value}
 
 
-class _ObjectRow(Row):
+class _ObjectRow(MetricRow):
     """A row whose values go to an object of its own, made on first use."""
 
     def _make(self, table: MetricTable) -> Any:

@@ -224,9 +224,13 @@ def _own_source(entity: Entity) -> Callable[[ConfigEntry], bool]:
 
 def resource_of(entity: Entity) -> ConfigResource:
     """The entity as the admin client names it."""
-    from kafka_py.clients.admin.resources import ConfigResource, ResourceType
+    from kafka_py.clients.admin.resources import ConfigResource, ConfigResourceType
 
-    types = {TOPICS: ResourceType.TOPIC, BROKERS: ResourceType.BROKER, LOGGERS: ResourceType.BROKER_LOGGER}
+    types = {
+        TOPICS: ConfigResourceType.TOPIC,
+        BROKERS: ConfigResourceType.BROKER,
+        LOGGERS: ConfigResourceType.BROKER_LOGGER,
+    }
     return ConfigResource(types[entity.type], entity.name or "")
 
 

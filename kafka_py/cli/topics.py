@@ -24,7 +24,7 @@ from kafka_py.cli.common.command import (
 )
 
 if TYPE_CHECKING:
-    from kafka_py.cli.topic_admin.topic_requests import TopicRequest
+    from kafka_py.cli.topic_admin.topic_requests import TopicAction
 
 ACTIONS = ("create", "list", "describe", "alter", "delete")
 REPORTS = (
@@ -122,7 +122,7 @@ def _check_options_of_actions(options: argparse.Namespace) -> None:
         forbid_together(options, name, *(action for action in ACTIONS if action not in allowed))
 
 
-def carry_out(request: TopicRequest, options: argparse.Namespace) -> None:
+def carry_out(request: TopicAction, options: argparse.Namespace) -> None:
     """Does what is asked for, on the side that the options name."""
     if options.zookeeper is not None:
         from kafka_py.cli.topic_admin.topics_zookeeper import run_on_zookeeper

@@ -40,7 +40,13 @@ if TYPE_CHECKING:
         MemberDescription,
         MemberToRemove,
     )
-    from kafka_py.clients.admin.resources import AlterConfig, AlterOperation, ConfigEntry, ConfigResource, ResourceType
+    from kafka_py.clients.admin.resources import (
+        AlterConfig,
+        AlterOperation,
+        ConfigEntry,
+        ConfigResource,
+        ConfigResourceType,
+    )
     from kafka_py.clients.admin.topics import NewPartitions, NewTopic
     from kafka_py.clients.consumer.assignors.assignor import (
         Assignment,
@@ -94,6 +100,7 @@ __all__ = [
     "ConfigEntry",
     "ConfigError",
     "ConfigResource",
+    "ConfigResourceType",
     "Consumer",
     "ConsumerGroupDescription",
     "ConsumerGroupListing",
@@ -130,7 +137,6 @@ __all__ = [
     "RebalanceProtocol",
     "RecordFuture",
     "RecordMetadata",
-    "ResourceType",
     "Subscription",
     "TopicPartition",
     "TransactionAborted",
@@ -149,7 +155,7 @@ _HOMES = {
         "MemberDescription",
         "MemberToRemove",
     ),
-    "clients.admin.resources": ("AlterConfig", "AlterOperation", "ConfigEntry", "ConfigResource", "ResourceType"),
+    "clients.admin.resources": ("AlterConfig", "AlterOperation", "ConfigEntry", "ConfigResource", "ConfigResourceType"),
     "clients.admin.topics": ("NewPartitions", "NewTopic"),
     "clients.consumer.assignors.assignor": (
         "Assignment",

@@ -81,7 +81,7 @@ class RuntimeServices:
     supervisor: Supervisor | None = None
 
 
-class _Load:
+class _PartitionLoading:
     """The loading of one partition, from its election on. failures: attempts that failed. refusal: why the partition
     may not be served, as the last attempt found.
     """
@@ -111,7 +111,7 @@ class CoordinatorRuntime:
         self._around = around
         self._buffer_bytes = buffer_bytes
         self._epochs: dict[int, int] = {}
-        self._loading: dict[int, _Load] = {}  # partition -> its load; a resignation ends it
+        self._loading: dict[int, _PartitionLoading] = {}  # partition -> its load; a resignation ends it
         self._queue: deque[int] = deque()
         self._is_working = False
 
@@ -156,7 +156,7 @@ class CoordinatorRuntime:
         if not self._accept(partition, leader_epoch) or partition in self.owned or partition in self._loading:
             return
         _log.info("Loading %s-%d in leader epoch %d", self.topic, partition, leader_epoch)
-        self._loading[partition] = _Load()
+        self._loading[partition] = _PartitionLoading()
         self._enqueue(partition)
 
     def resigned(self, partition: int, leader_epoch: int | None) -> None:
@@ -210,7 +210,7 @@ class CoordinatorRuntime:
             self._is_working = True
             self._around.spawn(self._load_queued())
 
-    async def _load_later(self, partition: int, load: _Load) -> None:
+    async def _load_later(self, partition: int, load: _PartitionLoading) -> None:
         """The next attempt, after a pause; until then requests see the partition as being loaded."""
         load.failures += 1
         await asyncio.sleep(_LOAD_AGAIN.after(load.failures) / 1000.0)
@@ -233,7 +233,7 @@ class CoordinatorRuntime:
         finally:
             self._is_working = False
 
-    async def _load(self, partition: int, load: _Load) -> None:
+    async def _load(self, partition: int, load: _PartitionLoading) -> None:
         """Loads one partition, so that requests for it are served. A failure is retried later, unless the partition was
         resigned or its log directory has failed.
         """

@@ -111,7 +111,7 @@ class TopicSplit(InputPartition):
     range: OffsetRange
 
 
-class _Reading:
+class _SplitReader:
     """What batch and stream readers share: how a task reads its range."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
@@ -144,7 +144,7 @@ class _Reading:
         ]
 
 
-class BatchReader(_Reading, DataSourceReader):
+class BatchReader(_SplitReader, DataSourceReader):
     """Reads what there is between two offsets of each partition."""
 
     _wanted = WantedRange()
@@ -170,7 +170,7 @@ class FilteredReader(BatchReader):
         return self._wanted.push(filters)
 
 
-class PlainStreamReader(_Reading, DataSourceStreamReader):
+class PlainStreamReader(_SplitReader, DataSourceStreamReader):
     """Reads what comes, one micro-batch after the other. Runs in a process of its own next to the driver."""
 
     def __init__(self, options: Options, schema: StructType) -> None:

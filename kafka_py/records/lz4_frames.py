@@ -30,7 +30,7 @@ _END_MARK = bytes(4)
 _MAX_BLOCK_SIZE = {4: 64 << 10, 5: 256 << 10, 6: 1 << 20, 7: 4 << 20}
 
 
-class MalformedFrame(ValueError):
+class MalformedLz4Frame(ValueError):
     """Not a frame that Kafka's readers accept."""
 
 
@@ -58,18 +58,18 @@ def decompress_frame(data: bytes, limit: int, *, check_header: bool = True) -> b
     """What the one frame that fills `data` holds; past `limit` bytes, some `limit` + 1 of them.
 
     check_header: False for format 0.
-    Raises MalformedFrame for a broken frame, and the library's RuntimeError for a broken block.
+    Raises MalformedLz4Frame for a broken frame, and the library's RuntimeError for a broken block.
     """
     import lz4.frame
 
     frame = _measure(data, check_header)
     if frame.end != len(data):
-        raise MalformedFrame(f"{len(data) - frame.end} bytes follow the frame")
+        raise MalformedLz4Frame(f"{len(data) - frame.end} bytes follow the frame")
     decompressor = lz4.frame.LZ4FrameDecompressor()
     max_length = min(limit, frame.max_content_size) + 1
     out: bytes = decompressor.decompress(frame.normalised, max_length=max_length)
     if not decompressor.eof and len(out) <= limit:
-        raise MalformedFrame("the blocks hold more than they may, or the frame is cut short")
+        raise MalformedLz4Frame("the blocks hold more than they may, or the frame is cut short")
     return out
 
 
@@ -85,22 +85,22 @@ class _Frame(NamedTuple):
 def _measure(data: bytes, check_header: bool) -> _Frame:
     """The frame that `data` opens with."""
     if len(data) < 7 or not data.startswith(MAGIC):
-        raise MalformedFrame("no frame magic")
+        raise MalformedLz4Frame("no frame magic")
     flg, bd = data[4], data[5]
     if flg & _VERSION_MASK != _VERSION_1 or flg & (_RESERVED | _DICTIONARY) or bd & _BD_RESERVED or bd < 0x40:
-        raise MalformedFrame(f"frame descriptor {flg:02x} {bd:02x} is not supported")
+        raise MalformedLz4Frame(f"frame descriptor {flg:02x} {bd:02x} is not supported")
     if not flg & _INDEPENDENT:
-        raise MalformedFrame("blocks depend on each other")
+        raise MalformedLz4Frame("blocks depend on each other")
     pos = 14 if flg & _CONTENT_SIZE else 6
     if len(data) <= pos:
-        raise MalformedFrame("the frame is cut short")
+        raise MalformedLz4Frame("the frame is cut short")
     if check_header and data[pos] != _header_checksum(data[4:pos]):
-        raise MalformedFrame("the header checksum is wrong")
+        raise MalformedLz4Frame("the header checksum is wrong")
     start = pos + 1
     blocks, blocks_end = _walk_blocks(data, start, block_extra=4 if flg & _BLOCK_CHECKSUM else 0)
     end = blocks_end + (8 if flg & _CONTENT_CHECKSUM else 4)
     if end > len(data):
-        raise MalformedFrame("the frame is cut short")
+        raise MalformedLz4Frame("the frame is cut short")
     descriptor = bytes((flg & ~(_CONTENT_SIZE | _CONTENT_CHECKSUM), bd))
     header = MAGIC + descriptor + bytes((_header_checksum(descriptor),))
     return _Frame(header + data[start:blocks_end] + _END_MARK, blocks * _MAX_BLOCK_SIZE[bd >> 4], end)
@@ -111,7 +111,7 @@ def _walk_blocks(data: bytes, pos: int, block_extra: int) -> tuple[int, int]:
     blocks = 0
     while True:
         if pos + 4 > len(data):
-            raise MalformedFrame("the frame is cut short")
+            raise MalformedLz4Frame("the frame is cut short")
         length = _U32.unpack_from(data, pos)[0]
         if length == 0:
             return blocks, pos

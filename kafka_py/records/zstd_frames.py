@@ -20,7 +20,7 @@ _DICTIONARY_ID_SIZE = (0, 1, 2, 4)
 _CONTENT_SIZE_SIZE = (0, 2, 4, 8)
 
 
-class MalformedFrame(ValueError):
+class MalformedZstdFrame(ValueError):
     """Not a sequence of whole frames."""
 
 
@@ -35,7 +35,7 @@ class FrameExtent(NamedTuple):
 def decompress_frames(data: bytes, limit: int) -> bytes:
     """What the frames that fill `data` hold, joined.
 
-    Raises OverflowError past `limit` bytes, MalformedFrame, and the library's ZstdError for a broken block. A frame
+    Raises OverflowError past `limit` bytes, MalformedZstdFrame, and the library's ZstdError for a broken block. A frame
     that does not state its size and fails within `limit` bytes raises OverflowError too: it may be either.
     """
     import zstandard
@@ -53,7 +53,7 @@ def decompress_frames(data: bytes, limit: int) -> bytes:
             stated = min(max_content_size, left)
             is_cut = stated < max_content_size
         if stated > max_content_size:
-            raise MalformedFrame(f"content size {stated} is more than the blocks can hold")
+            raise MalformedZstdFrame(f"content size {stated} is more than the blocks can hold")
         if stated > left:
             raise OverflowError(f"it holds more than {limit} bytes")
         try:
@@ -68,20 +68,20 @@ def decompress_frames(data: bytes, limit: int) -> bytes:
 
 
 def iter_frames(data: bytes) -> Iterator[FrameExtent]:
-    """The frames that fill `data`, skippable ones left out. Raises MalformedFrame when the last is cut short."""
+    """The frames that fill `data`, skippable ones left out. Raises MalformedZstdFrame when the last is cut short."""
     pos = 0
     while pos < len(data):
         if data[pos + 1 : pos + 4] == _SKIPPABLE_MAGIC and data[pos] & 0xF0 == 0x50:
             pos += 8 + int.from_bytes(data[pos + 4 : pos + 8], "little")
             if pos > len(data):
-                raise MalformedFrame("a skippable frame is cut short")
+                raise MalformedZstdFrame("a skippable frame is cut short")
             continue
         try:
             frame = _measure_frame(data, pos)
         except IndexError:
-            raise MalformedFrame("a frame is cut short") from None
+            raise MalformedZstdFrame("a frame is cut short") from None
         if frame.end > len(data):
-            raise MalformedFrame("a frame is cut short")
+            raise MalformedZstdFrame("a frame is cut short")
         yield frame
         pos = frame.end
 
@@ -89,7 +89,7 @@ def iter_frames(data: bytes) -> Iterator[FrameExtent]:
 def _measure_frame(data: bytes, start: int) -> FrameExtent:
     """The extent of the frame at `start`; may end past the data. IndexError where a header is cut short."""
     if data[start : start + 4] != FRAME_MAGIC:
-        raise MalformedFrame("no frame magic")
+        raise MalformedZstdFrame("no frame magic")
     descriptor = data[start + 4]
     single_segment = descriptor >> 5 & 1
     pos = start + 5 + (1 - single_segment) + _DICTIONARY_ID_SIZE[descriptor & 3]
@@ -110,5 +110,5 @@ def _measure_frame(data: bytes, start: int) -> FrameExtent:
             pos += size
             content += MAX_BLOCK_SIZE
         else:
-            raise MalformedFrame("a block has the reserved type")
+            raise MalformedZstdFrame("a block has the reserved type")
     return FrameExtent(start, pos + (descriptor & 4), content)

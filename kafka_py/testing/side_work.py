@@ -21,7 +21,7 @@ from kafka_py.base.ids import ElectionType, TopicPartition
 from kafka_py.clients import Consumer
 from kafka_py.clients.admin.client import AdminClient
 from kafka_py.clients.admin.log_dirs import TopicPartitionReplica
-from kafka_py.clients.admin.resources import AlterConfig, AlterOperation, ConfigResource, ResourceType
+from kafka_py.clients.admin.resources import AlterConfig, AlterOperation, ConfigResource, ConfigResourceType
 from kafka_py.clients.admin.topics import NewTopic
 from kafka_py.clients.errors import ClientTimeout
 from kafka_py.records.batch import decode_records, iter_headers
@@ -344,7 +344,7 @@ class Administrator(SideWork):
             self._admin.create_topics([NewTopic(self.PASSING, 3, 2)]).all()
 
     def configure(self) -> None:
-        resource = ConfigResource(ResourceType.TOPIC, self._draw.choice(list(self._topics)))
+        resource = ConfigResource(ConfigResourceType.TOPIC, self._draw.choice(list(self._topics)))
         change = AlterConfig("max.message.bytes", str(self._draw.randrange(1 << 20, 1 << 21)), AlterOperation.SET)
         self._admin.incremental_alter_configs({resource: [change]}).all()
 

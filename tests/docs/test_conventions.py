@@ -1,5 +1,6 @@
-"""Module loggers and section marks are as docs/architecture.md, Conventions, has them."""
+"""Module loggers, section marks and class names are as docs/architecture.md, Conventions, has them."""
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,10 @@ ROOT = Path(__file__).parents[2]
 MARK = re.compile(r"\s*#+ ?(?P<line>([-=~*_─—#])\2+.*)")
 """A comment that begins with a line of the same sign."""
 OWN_LOGGER = re.compile(r"\s*[\w.]+ = logging\.getLogger\(__name__\)")
+TWICE = {
+    # One is the broker that this process is, the other Kafka's name for an address that clients know.
+    "Node": ["kafka_py/broker/requests/node.py", "kafka_py/clients/metadata.py"],
+}
 
 
 def sources(*places: str) -> Iterator[tuple[str, str]]:
@@ -33,3 +38,14 @@ def test_a_section_is_marked_by_four_dashes_and_a_few_words() -> None:
             if mark and not re.fullmatch(r"---- \S(.*[^-\s])?", mark["line"]):
                 strange.append(f"{path}:{number}: {line.strip()}")
     assert strange == []
+
+
+def test_a_class_name_means_one_thing() -> None:
+    """Outside the messages, whose names are those of Kafka's schemas, and the package of tests and simulations."""
+    places: dict[str, list[str]] = {}
+    for path, text in sources("kafka_py"):
+        if not path.startswith(("kafka_py/wire/messages/", "kafka_py/testing/")):
+            for node in ast.walk(ast.parse(text)):
+                if isinstance(node, ast.ClassDef):
+                    places.setdefault(node.name.lstrip("_"), []).append(path)
+    assert {name: paths for name, paths in places.items() if len(paths) > 1} == TWICE

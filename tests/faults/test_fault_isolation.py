@@ -46,7 +46,7 @@ from kafka_py.replication.leader.isr_updates import QUIET_MS, IsrUpdates
 from kafka_py.replication.state.isr import CommittedIsr, PendingExpandIsr
 from kafka_py.replication.state.partition import Partition
 from kafka_py.testing.fakes.controllers import ControllerWorld
-from kafka_py.testing.fakes.groups import Limits
+from kafka_py.testing.fakes.groups import FakeGroupConfig
 from kafka_py.testing.fakes.replicas import LAG_MAX_MS, ReplicaWorld
 from kafka_py.testing.fakes.stored_logs import LogWorld
 from kafka_py.testing.virtual_time import VirtualClock, run_virtual, virtual_clock
@@ -333,7 +333,7 @@ class Groups:
         )  # fmt: skip
         self.store = GroupStore(lambda: options, ValueVersions, 50, around)
         timers = Timers(clock, asyncio.get_running_loop().call_later)
-        membership = Membership(self.store, clock, timers, Limits, new_id=lambda: "x")
+        membership = Membership(self.store, clock, timers, FakeGroupConfig, new_id=lambda: "x")
         self.offsets = OffsetKeeper(self.store, membership.sessions, clock, lambda: options)
 
     def _append(self, number: int, data: bytes, _acks: int, _timeout_ms: int, on_done: Appended) -> None:

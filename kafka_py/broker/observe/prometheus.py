@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from kafka_py.base.histograms import Histogram
 from kafka_py.base.meters import Fleet, MetricRegistry, MetricTable
-from kafka_py.base.metric_rows import Counter, Distribution, Gauge, Rate, Row, Sampled, Timing, Total, Value
+from kafka_py.base.metric_rows import Counter, Distribution, Gauge, MetricRow, Rate, Sampled, Timing, Total, Value
 
 _log = logging.getLogger(__name__)
 
@@ -158,7 +158,7 @@ def number_text(value: float) -> str:
 # ---- samples of one row
 
 
-def _of_gauge(table: MetricTable, row: Row) -> Iterable[Sample]:
+def _of_gauge(table: MetricTable, row: MetricRow) -> Iterable[Sample]:
     value = getattr(table, row.attribute)
     if callable(value):
         value = value()
@@ -172,11 +172,11 @@ def _of_gauge(table: MetricTable, row: Row) -> Iterable[Sample]:
     return samples
 
 
-def _percent_name(table: MetricTable, row: Row) -> str:
+def _percent_name(table: MetricTable, row: MetricRow) -> str:
     return metric_name(table.GROUP, row.name.partition("Percent")[0]) + "_percent"
 
 
-def _of_rate(table: MetricTable, row: Row) -> Iterable[Sample]:
+def _of_rate(table: MetricTable, row: MetricRow) -> Iterable[Sample]:
     assert isinstance(row, Rate)
     values = row.read(table)
     if not values:
@@ -193,13 +193,13 @@ def _of_rate(table: MetricTable, row: Row) -> Iterable[Sample]:
     return [Sample(metric_name(table.GROUP, row.name.partition("PerSec")[0]) + "_total", "counter", count)]
 
 
-def _of_counter(table: MetricTable, row: Row) -> Iterable[Sample]:
+def _of_counter(table: MetricTable, row: MetricRow) -> Iterable[Sample]:
     values = row.read(table)
     count = values.get("Count")
     return [Sample(metric_name(table.GROUP, row.name) + "_total", "counter", count)] if isinstance(count, int) else []
 
 
-def _of_distribution(table: MetricTable, row: Row) -> Iterable[Sample]:
+def _of_distribution(table: MetricTable, row: MetricRow) -> Iterable[Sample]:
     histogram = vars(table).get(row.attribute)
     if not isinstance(histogram, Histogram):
         if table.tags:
@@ -214,14 +214,14 @@ def _of_distribution(table: MetricTable, row: Row) -> Iterable[Sample]:
     return samples
 
 
-def _of_attributes(table: MetricTable, row: Row) -> Iterable[Sample]:
+def _of_attributes(table: MetricTable, row: MetricRow) -> Iterable[Sample]:
     for attribute, value in row.read(table).items():
         name = metric_name(table.GROUP, attribute)
         if not isinstance(value, str):
             yield Sample(name, "counter" if name.endswith("_total") else "gauge", value)
 
 
-_SAMPLES: dict[type[Row], Callable[[MetricTable, Row], Iterable[Sample]]] = {
+_SAMPLES: dict[type[MetricRow], Callable[[MetricTable, MetricRow], Iterable[Sample]]] = {
     Counter: _of_counter,
     Distribution: _of_distribution,
     Gauge: _of_gauge,

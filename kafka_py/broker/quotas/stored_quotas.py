@@ -107,7 +107,7 @@ def _limits(config: Mapping[str, str]) -> dict[str, float]:
 # ---- changes
 
 
-class Change(NamedTuple):
+class QuotaOp(NamedTuple):
     """One operation. value: None removes the key."""
 
     key: str
@@ -145,7 +145,7 @@ def is_address(name: str) -> bool:
     return True
 
 
-def changed(present: Mapping[str, str], entity: Entity, changes: Iterable[Change]) -> dict[str, str]:
+def changed(present: Mapping[str, str], entity: Entity, changes: Iterable[QuotaOp]) -> dict[str, str]:
     """An entity's settings after these operations. Raises KafkaError(INVALID_REQUEST) for the first invalid one."""
     known = IP_KEYS if IP in entity else CLIENT_KEYS
     wanted = dict(present)

@@ -136,7 +136,7 @@ def forbid_together(options: argparse.Namespace, name: str, *others: str) -> Non
                 raise UsageError(f'Option "[{name}]" can\'t be used with option "[{other}]"')
 
 
-class LogLines(logging.StreamHandler[TextIO]):
+class SignalSafeHandler(logging.StreamHandler[TextIO]):
     """A handler whose lock is free after an exception that a signal raised in it, wherever that was.
 
     Python's own handlers take the lock in a call that is followed by `try`. A signal's exception between the two leaves
@@ -161,7 +161,7 @@ class LogLines(logging.StreamHandler[TextIO]):
 def log_warnings() -> None:
     """Writes warnings of the libraries to standard error, one line each, as config/tools-log4j.properties has it."""
     logging.basicConfig(
-        handlers=[LogLines(sys.stderr)], level=logging.WARNING,
+        handlers=[SignalSafeHandler(sys.stderr)], level=logging.WARNING,
         format="[%(asctime)s] %(levelname)s %(message)s (%(name)s)",
     )  # fmt: skip
 

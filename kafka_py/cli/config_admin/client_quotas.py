@@ -13,7 +13,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.options import java_double
 from kafka_py.broker.quotas.quota_keys import CLIENT_KEYS, IP_KEYS, QUOTA_KEYS
 from kafka_py.cli.common.command import Refused
-from kafka_py.cli.config_admin.configs_quotas import CLIENTS, IPS, USERS, QuotaEntity
+from kafka_py.cli.config_admin.configs_quotas import CLIENTS, IPS, USERS, ConfigEntity
 from kafka_py.cli.config_admin.entities import Changes, Entity, in_hash_order
 from kafka_py.cli.config_admin.scram_credentials import DIGESTS
 from kafka_py.cli.java_compat.java_errors import exception_text
@@ -28,7 +28,7 @@ _KINDS = {USERS: "user", CLIENTS: "client-id", IPS: "ip"}
 _SHOWN = {"user": "user-principal", "client-id": "client-id", "ip": "ip"}
 
 
-def describe(admin: AdminClient, asked: QuotaEntity) -> None:
+def describe(admin: AdminClient, asked: ConfigEntity) -> None:
     """Prints the quotas of an entity, or of all that are meant, and the credentials of users."""
     for entity, limits in _described(admin, asked).items():
         values = ", ".join(f"{key}={java_double(limits[key])}" for key in _in_order(limits))
@@ -52,7 +52,7 @@ def _in_order(names: Collection[str]) -> list[str]:
     return in_hash_order(names, capacity=1)
 
 
-def _described(admin: AdminClient, asked: QuotaEntity) -> dict[ClientQuotaEntity, dict[str, float]]:
+def _described(admin: AdminClient, asked: ConfigEntity) -> dict[ClientQuotaEntity, dict[str, float]]:
     from kafka_py.clients.admin.quotas import ANY
 
     components = {_KINDS[part.type]: ANY if part.name is None else part.name or None for part in asked.parts}
@@ -69,7 +69,7 @@ def title_of(entity: ClientQuotaEntity) -> str:
     )
 
 
-def alter(admin: AdminClient, entity: QuotaEntity, changes: Changes, head: Entity) -> None:
+def alter(admin: AdminClient, entity: ConfigEntity, changes: Changes, head: Entity) -> None:
     """Changes the quotas of an entity. head: its part that the command line names first. Raises Refused, KafkaError."""
     _check_names(entity, changes)
     changed: dict[str, float | None] = {name: _number(name, text) for name, text in changes.added.items()}
@@ -94,7 +94,7 @@ def _number(name: str, text: str) -> float:
         raise Refused(f"Cannot parse quota configuration value for {name}: {text}") from None
 
 
-def _check_names(entity: QuotaEntity, changes: Changes) -> None:
+def _check_names(entity: ConfigEntity, changes: Changes) -> None:
     """Raises Refused for a setting that the entity cannot have, or cannot be given this way."""
     names = {*changes.added, *changes.deleted}
     if entity.root.type == IPS:

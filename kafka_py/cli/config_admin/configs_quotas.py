@@ -23,7 +23,7 @@ TITLES = {USERS: "user-principal", CLIENTS: "client-id", IPS: IPS}
 _PARSERS: dict[str, type] = {"LONG": int, "INT": int, "DOUBLE": float}
 
 
-class QuotaEntity(NamedTuple):
+class ConfigEntity(NamedTuple):
     """Whose quotas: of one kind, or those of clients of a user. A name None stands for all, "" for the default."""
 
     root: Entity
@@ -50,7 +50,7 @@ def _path_of(part: Entity) -> str:
     return entity_path((part.type, part.name)) if part.name else f"{part.type}/{DEFAULT_ENTITY}"
 
 
-def quota_entity_of(parts: Sequence[tuple[str, str | None]], *, alter: bool) -> QuotaEntity:
+def quota_entity_of(parts: Sequence[tuple[str, str | None]], *, alter: bool) -> ConfigEntity:
     """parts: type and name, in the order of the command line; where a name is missing it is None. Raises Refused."""
     if alter and any(name is None for _, name in parts):
         if len(parts) > 1:
@@ -63,7 +63,7 @@ def quota_entity_of(parts: Sequence[tuple[str, str | None]], *, alter: bool) -> 
         if entity.type == IPS and entity.name and not _resolves(entity.name):
             raise Refused(f"The entity name for ips must be a valid IP or resolvable host, but it is: {entity.name}")
     entities.sort(key=lambda entity: entity.type != USERS)
-    return QuotaEntity(*entities)
+    return ConfigEntity(*entities)
 
 
 def _resolves(host: str) -> bool:
@@ -77,16 +77,16 @@ def _resolves(host: str) -> bool:
 # ---- describe
 
 
-async def describe(store: ZkStore, asked: QuotaEntity) -> None:
+async def describe(store: ZkStore, asked: ConfigEntity) -> None:
     """Prints the overrides of an entity, or of all that are meant."""
     for entity in await entities_of(store, asked):
         overrides = await store.configs.of_entity(entity.path)
-        if overrides or asked != QuotaEntity(Entity(USERS, None)):  # users with quotas of clients only are left out
+        if overrides or asked != ConfigEntity(Entity(USERS, None)):  # users with quotas of clients only are left out
             shown = ",".join(f"{key}={overrides[key]}" for key in in_hash_order([*reversed(overrides)]))
             print(f"Configs for {entity.title} are {shown}")
 
 
-async def entities_of(store: ZkStore, asked: QuotaEntity) -> list[QuotaEntity]:
+async def entities_of(store: ZkStore, asked: ConfigEntity) -> list[ConfigEntity]:
     """The entities that are meant, where a name that is not given stands for all."""
     if asked.root.name is not None and (asked.child is None or asked.child.name is not None):
         return [asked]
@@ -94,9 +94,9 @@ async def entities_of(store: ZkStore, asked: QuotaEntity) -> list[QuotaEntity]:
     if asked.root.name is None:
         roots = [Entity(asked.root.type, _named(name)) for name in await store.configs.entity_names(asked.root.type)]
     if asked.child is None:
-        return [QuotaEntity(root) for root in roots]
+        return [ConfigEntity(root) for root in roots]
     return [
-        QuotaEntity(root, Entity(asked.child.type, _named(name)))
+        ConfigEntity(root, Entity(asked.child.type, _named(name)))
         for root in roots
         for name in await store.configs.entity_names(f"{_path_of(root)}/{asked.child.type}")
     ]
@@ -109,7 +109,7 @@ def _named(name: str) -> str:
 # ---- alter
 
 
-async def alter(store: ZkStore, entity: QuotaEntity, changes: Changes) -> None:
+async def alter(store: ZkStore, entity: ConfigEntity, changes: Changes) -> None:
     """Changes the overrides and tells the brokers. Raises Refused, KafkaError."""
     added = dict(changes.added)
     if entity.root.type == USERS:
@@ -137,7 +137,7 @@ def with_credentials(added: Mapping[str, str]) -> dict[str, str]:
         raise Refused(str(failure)) from None
 
 
-def check(entity: QuotaEntity, settings: Mapping[str, str]) -> None:
+def check(entity: ConfigEntity, settings: Mapping[str, str]) -> None:
     """Whether the entity may have these settings. Raises Refused for a name, KafkaError(INVALID_CONFIG) for a value."""
     kinds = IP_KEYS if entity.root.type == IPS else CLIENT_KEYS
     own = set(DIGESTS) if entity.root.type == USERS and entity.root.name and entity.child is None else set()

@@ -19,7 +19,7 @@ from kafka_py.cli.reassignment import reassign_plan
 from kafka_py.cli.reassignment.reassign_plan import PartitionProgress, Plan, in_order, plural
 from kafka_py.clients.admin.client import AdminClient
 from kafka_py.clients.admin.log_dirs import ReplicaLogDirs, TopicPartitionReplica
-from kafka_py.clients.admin.resources import AlterConfig, AlterOperation, ConfigResource, ResourceType
+from kafka_py.clients.admin.resources import AlterConfig, AlterOperation, ConfigResource, ConfigResourceType
 from kafka_py.controller.model.placement import BrokerRack, place, require_racks_of_all_or_none
 
 CLIENT_ID = "reassign-partitions-tool"
@@ -125,7 +125,7 @@ def _require_done(title: str, errors: Mapping[TopicPartition, KafkaError]) -> No
 def set_throttle(admin: AdminClient, moves: reassign_plan.Moves, rate: int) -> None:
     """Throttles the replicas that move, on all brokers that send or receive."""
     changes = {
-        ConfigResource(ResourceType.TOPIC, topic): [AlterConfig(name, value) for name, value in settings.items()]
+        ConfigResource(ConfigResourceType.TOPIC, topic): [AlterConfig(name, value) for name, value in settings.items()]
         for topic, settings in reassign_plan.topic_throttles(moves).items()
     }
     admin.incremental_alter_configs(changes).all()
@@ -142,7 +142,7 @@ def set_log_dir_throttle(admin: AdminClient, plan: Plan, rate: int) -> None:
 
 
 def _change_brokers(admin: AdminClient, brokers: Collection[int], changes: Sequence[AlterConfig]) -> None:
-    resources = [ConfigResource(ResourceType.BROKER, str(broker)) for broker in brokers]
+    resources = [ConfigResource(ConfigResourceType.BROKER, str(broker)) for broker in brokers]
     admin.incremental_alter_configs(dict.fromkeys(resources, changes)).all()
 
 
@@ -293,7 +293,7 @@ def clear_throttles(admin: AdminClient, plan: Plan) -> None:
     print(rates, flush=True)
     _change_brokers(admin, brokers, _deletions(reassign_plan.BROKER_THROTTLES))
     print(throttled, flush=True)
-    resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in plan.topics]
+    resources = [ConfigResource(ConfigResourceType.TOPIC, topic) for topic in plan.topics]
     admin.incremental_alter_configs(dict.fromkeys(resources, _deletions(reassign_plan.TOPIC_THROTTLES))).all()
 
 

@@ -20,7 +20,7 @@ MAX_REPLICATION_FACTOR = 32_767
 
 
 @dataclass(frozen=True, slots=True)
-class TopicRequest:
+class TopicAction:
     """One action on topics.
 
     action: create, list, describe, alter or delete. topic: a name for create, else a pattern, None for all topics.
@@ -69,11 +69,11 @@ class TopicRequest:
                 "counted as one. Best use just one of the two characters.")  # fmt: skip
 
 
-def request_of(options: argparse.Namespace) -> TopicRequest:
+def request_of(options: argparse.Namespace) -> TopicAction:
     """The request that checked options spell. Raises CommandFailed for values that cannot be meant."""
     action = next(name for name in ("create", "list", "describe", "alter", "delete") if getattr(options, name))
     reports = ("under_replicated", "unavailable", "under_min_isr", "at_min_isr")
-    return TopicRequest(
+    return TopicAction(
         action=action,
         topic=options.topic,
         partitions=options.partitions,
@@ -155,7 +155,7 @@ def topic_pattern(text: str) -> re.Pattern[str]:
         raise CommandFailed(f"{text} is an invalid regex: {error}") from None
 
 
-def select_topics(names: Iterable[str], request: TopicRequest) -> list[str]:
+def select_topics(names: Iterable[str], request: TopicAction) -> list[str]:
     """The topics that the request's pattern matches whole, sorted; all of them without a pattern."""
     pattern = topic_pattern(request.topic) if request.topic is not None else None
     return sorted(
@@ -166,7 +166,7 @@ def select_topics(names: Iterable[str], request: TopicRequest) -> list[str]:
     )
 
 
-def require_found(found: Iterable[str], request: TopicRequest) -> None:
+def require_found(found: Iterable[str], request: TopicAction) -> None:
     """Raises CommandFailed if a pattern was given, nothing matched it, and that is not what --if-exists allows."""
     if request.topic is not None and not request.if_exists and not list(found):
         raise CommandFailed(f"Topic '{request.topic}' does not exist as expected")

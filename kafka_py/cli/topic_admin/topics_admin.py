@@ -14,20 +14,20 @@ from kafka_py.cli.topic_admin.topic_description import (
     PartitionDescription,
     ShownTopic,
 )
-from kafka_py.cli.topic_admin.topic_requests import TopicRequest, require_found, select_topics
+from kafka_py.cli.topic_admin.topic_requests import TopicAction, require_found, select_topics
 from kafka_py.clients.admin.client import AdminClient
-from kafka_py.clients.admin.resources import ConfigEntry, ConfigResource, ResourceType
+from kafka_py.clients.admin.resources import ConfigEntry, ConfigResource, ConfigResourceType
 from kafka_py.clients.admin.topics import NewPartitions, NewTopic
 from kafka_py.clients.admin.topics import TopicDescription as DescribedTopic
 
 
-def run_on_brokers(properties: Mapping[str, str], request: TopicRequest) -> None:
+def run_on_brokers(properties: Mapping[str, str], request: TopicAction) -> None:
     """Carries out one request. Raises CommandFailed, KafkaError."""
     with AdminClient(properties) as admin:
         carry_out(admin, request)
 
 
-def carry_out(admin: AdminClient, request: TopicRequest) -> None:
+def carry_out(admin: AdminClient, request: TopicAction) -> None:
     """Does what is asked for and prints what comes of it."""
     match request.action:
         case "create":
@@ -45,11 +45,11 @@ def carry_out(admin: AdminClient, request: TopicRequest) -> None:
                 admin.delete_topics(names).all()
 
 
-def _matching(admin: AdminClient, request: TopicRequest) -> list[str]:
+def _matching(admin: AdminClient, request: TopicAction) -> list[str]:
     return select_topics(admin.list_topics(list_internal=not request.exclude_internal), request)
 
 
-def _create(admin: AdminClient, request: TopicRequest) -> None:
+def _create(admin: AdminClient, request: TopicAction) -> None:
     if request.collision_warning:
         print(request.collision_warning)
     request.check_counts()
@@ -69,7 +69,7 @@ def _create(admin: AdminClient, request: TopicRequest) -> None:
     print(f"Created topic {request.name}.")
 
 
-def _alter(admin: AdminClient, request: TopicRequest) -> None:
+def _alter(admin: AdminClient, request: TopicAction) -> None:
     names = _matching(admin, request)
     require_found(names, request)
     if not names:
@@ -84,12 +84,12 @@ def _alter(admin: AdminClient, request: TopicRequest) -> None:
     admin.create_partitions(wanted).all()
 
 
-def _describe(admin: AdminClient, request: TopicRequest) -> None:
+def _describe(admin: AdminClient, request: TopicAction) -> None:
     names = _matching(admin, request)
     require_found(names, request)
     if not names:
         return
-    resources = {name: ConfigResource(ResourceType.TOPIC, name) for name in names}
+    resources = {name: ConfigResource(ConfigResourceType.TOPIC, name) for name in names}
     configs = admin.describe_configs(list(resources.values()))
     shown = Describing(
         request.report, request.only_overridden, frozenset(node.id for node in admin.describe_cluster().nodes)

@@ -18,7 +18,7 @@ from kafka_py.broker.requests.topic_admin import BROKER_DEFAULT, RackMode, Topic
 from kafka_py.cli.common.command import CommandFailed
 from kafka_py.cli.common.zookeeper_connection import on_zookeeper
 from kafka_py.cli.topic_admin.topic_description import Describing, PartitionDescription, ShownTopic
-from kafka_py.cli.topic_admin.topic_requests import TopicRequest, require_found, select_topics
+from kafka_py.cli.topic_admin.topic_requests import TopicAction, require_found, select_topics
 from kafka_py.controller import topic_names
 from kafka_py.controller.configs import ControllerOptions
 from kafka_py.controller.model.placement import BrokerRack
@@ -37,12 +37,12 @@ KEYS_WARNING = (
 )
 
 
-def run_on_zookeeper(connect: str, request: TopicRequest) -> None:
+def run_on_zookeeper(connect: str, request: TopicAction) -> None:
     """Carries out one request. Raises CommandFailed, KafkaError, or ConfigError for a malformed connect string."""
     on_zookeeper(connect, lambda store: carry_out(store, request), CommandFailed)
 
 
-async def carry_out(store: ZkStore, request: TopicRequest) -> None:
+async def carry_out(store: ZkStore, request: TopicAction) -> None:
     """Does what is asked for and prints what comes of it."""
     match request.action:
         case "create":
@@ -57,7 +57,7 @@ async def carry_out(store: ZkStore, request: TopicRequest) -> None:
             await _delete(store, request)
 
 
-async def _create(store: ZkStore, request: TopicRequest) -> None:
+async def _create(store: ZkStore, request: TopicAction) -> None:
     if request.collision_warning:
         print(request.collision_warning)
     request.check_counts()
@@ -70,7 +70,7 @@ async def _create(store: ZkStore, request: TopicRequest) -> None:
     print(f"Created topic {request.name}.")
 
 
-async def create_topic(store: ZkStore, request: TopicRequest) -> None:
+async def create_topic(store: ZkStore, request: TopicAction) -> None:
     """Writes the znodes of a new topic. Raises KafkaError for a bad or taken name, or what cannot be placed."""
     counted = request.assignment is None
     brokers = await registered_brokers(store, _rack_mode(request)) if counted else []
@@ -87,7 +87,7 @@ async def create_topic(store: ZkStore, request: TopicRequest) -> None:
     await admin.write(planned._replace(topic_id=None))
 
 
-def _rack_mode(request: TopicRequest) -> RackMode:
+def _rack_mode(request: TopicAction) -> RackMode:
     return RackMode.ENFORCED if request.rack_aware else RackMode.DISABLED
 
 
@@ -99,13 +99,13 @@ def _admin(store: ZkStore, brokers: Sequence[BrokerRack] = ()) -> TopicAdmin:
     )  # fmt: skip
 
 
-async def _list(store: ZkStore, request: TopicRequest) -> None:
+async def _list(store: ZkStore, request: TopicAction) -> None:
     marked = await store.topics.marked_for_deletion()
     for name in select_topics(await store.topics.names(), request):
         print(f"{name} - marked for deletion" if name in marked else name)
 
 
-async def _delete(store: ZkStore, request: TopicRequest) -> None:
+async def _delete(store: ZkStore, request: TopicAction) -> None:
     names = select_topics(await store.topics.names(), request)
     require_found(names, request)
     marked = await store.topics.marked_for_deletion()
@@ -120,7 +120,7 @@ async def _delete(store: ZkStore, request: TopicRequest) -> None:
         print("Note: This will have no impact if delete.topic.enable is not set to true.")
 
 
-async def _alter(store: ZkStore, request: TopicRequest) -> None:
+async def _alter(store: ZkStore, request: TopicAction) -> None:
     names = select_topics(await store.topics.names(), request)
     require_found(names, request)
     for name in names:
@@ -136,7 +136,7 @@ async def _alter(store: ZkStore, request: TopicRequest) -> None:
             print("Adding partitions succeeded!")
 
 
-async def add_partitions(store: ZkStore, topic: str, request: TopicRequest) -> None:
+async def add_partitions(store: ZkStore, topic: str, request: TopicAction) -> None:
     """Writes the topic's assignment with more partitions; its id and the present partitions stay as they are.
 
     Raises KafkaError as CreatePartitions does.
@@ -150,7 +150,7 @@ async def add_partitions(store: ZkStore, topic: str, request: TopicRequest) -> N
     await admin.grow(topic, request.partitions or 1, added, basis=basis)
 
 
-async def _describe(store: ZkStore, request: TopicRequest) -> None:
+async def _describe(store: ZkStore, request: TopicAction) -> None:
     names = select_topics(await store.topics.names(), request)
     require_found(names, request)
     shown = Describing(request.report, request.only_overridden, frozenset(await store.brokers.ids()))

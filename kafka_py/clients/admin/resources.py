@@ -9,7 +9,7 @@ import enum
 from typing import NamedTuple, Self
 
 
-class ResourceType(enum.IntEnum):
+class ConfigResourceType(enum.IntEnum):
     """The type of a resource; the numbers are those of the protocol."""
 
     UNKNOWN = 0
@@ -21,7 +21,7 @@ class ResourceType(enum.IntEnum):
 class ConfigResource(NamedTuple):
     """A topic, a broker (its id as text, "" for the cluster-wide default), or a broker's loggers."""
 
-    type: ResourceType
+    type: ConfigResourceType
     name: str
 
 

@@ -16,10 +16,10 @@ from kafka_py.clients.admin.resources import (
     AlterConfig,
     ConfigEntry,
     ConfigResource,
+    ConfigResourceType,
     ConfigSource,
     ConfigSynonym,
     ConfigType,
-    ResourceType,
 )
 from kafka_py.clients.admin.results import Results
 from kafka_py.wire.messages import alter_configs as alter_messages
@@ -57,7 +57,7 @@ async def describe_configs(
         )
         response = await _ask_node(core, node_id, request, timeout_ms)
         return {
-            ConfigResource(ResourceType(result.resource_type), result.resource_name): _answered(result)
+            ConfigResource(ConfigResourceType(result.resource_type), result.resource_name): _answered(result)
             for result in response.results
         }
 
@@ -139,7 +139,7 @@ async def _alter(
     ) -> dict[ConfigResource, KafkaError | None]:
         response = await _ask_node(core, node_id, make(some), timeout_ms)
         return {
-            ConfigResource(ResourceType(each.resource_type), each.resource_name): error_of(
+            ConfigResource(ConfigResourceType(each.resource_type), each.resource_name): error_of(
                 each.error_code, each.error_message, each.resource_name
             )
             for each in response.responses
@@ -163,7 +163,7 @@ async def _ask_node(core: AdminCore, node_id: int | None, request: Any, timeout_
 def _by_node(resources: Iterable[ConfigResource]) -> dict[int | None, list[ConfigResource]]:
     by_node: dict[int | None, list[ConfigResource]] = {}
     for resource in resources:
-        own = resource.type in (ResourceType.BROKER, ResourceType.BROKER_LOGGER) and resource.name.isdigit()
+        own = resource.type in (ConfigResourceType.BROKER, ConfigResourceType.BROKER_LOGGER) and resource.name.isdigit()
         by_node.setdefault(int(resource.name) if own else ANY_BROKER, []).append(resource)
     return by_node
 

@@ -30,7 +30,7 @@ from kafka_py.clients.producer.interceptors import ProducerRecord, interceptors_
 from kafka_py.clients.producer.metrics import ProducerMetrics
 from kafka_py.clients.producer.sender import Sender
 from kafka_py.clients.producer.transactions.appends import TransactionalAccumulator
-from kafka_py.clients.producer.transactions.driver import PreparedTransaction, TransactionDriver
+from kafka_py.clients.producer.transactions.driver import PreparedTransaction, ProducerTransactionDriver
 from kafka_py.clients.producer.transactions.identity import TransactionalIdentity
 from kafka_py.clients.producer.transactions.manager import ProducerTransactions
 from kafka_py.clients.serialization import closer, serializer
@@ -68,7 +68,7 @@ class ProducerCore:
         self.accumulator = make(self.options, self.clock, environment.chance.generator(), self._wake, observer)
         self._identity: TransactionalIdentity | None = None
         self._transactions: ProducerTransactions | None = None
-        self._driver: TransactionDriver | None = None
+        self._driver: ProducerTransactionDriver | None = None
         if isinstance(self.accumulator, TransactionalAccumulator):
             self._prepare_transactions(self.accumulator)
         self.append = self.accumulator.append
@@ -103,7 +103,7 @@ class ProducerCore:
         )
         self.sender = Sender(self.options, self.cluster, self.accumulator, self._counts, self._identity)
         if self._transactions is not None:
-            self._driver = TransactionDriver(self.options, self.cluster, self.sender, self._transactions)
+            self._driver = ProducerTransactionDriver(self.options, self.cluster, self.sender, self._transactions)
         self.cluster.start()
 
     @property
@@ -246,7 +246,7 @@ class ProducerCore:
 
     # ---- transactions
 
-    def _transactional(self) -> tuple[TransactionDriver, ProducerTransactions]:
+    def _transactional(self) -> tuple[ProducerTransactionDriver, ProducerTransactions]:
         if self._transactions is None:
             raise IllegalState("the setting transactional.id is missing, without which there are no transactions")
         if self._closed:

@@ -15,7 +15,7 @@ from kafka_py.base.purgatory import Purgatory
 from kafka_py.base.supervision import Guard
 from kafka_py.base.timers import Timers
 from kafka_py.coordinator.groups.group import Group
-from kafka_py.coordinator.groups.moment import Limits
+from kafka_py.coordinator.groups.moment import GroupConfig
 from kafka_py.coordinator.groups.removal import Removed
 
 OnPersisted = Callable[[ErrorCode], None]
@@ -68,6 +68,6 @@ class Context:
     store: Store
     clock: Clock
     timers: Timers
-    limits: Callable[[], Limits]
+    limits: Callable[[], GroupConfig]
     rebalances: Purgatory[Hashable]
     on_rebalance_completed: Callable[[], None]

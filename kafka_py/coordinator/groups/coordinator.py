@@ -20,8 +20,8 @@ from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.joining import Join, check_session_timeout
 from kafka_py.coordinator.groups.leaving import Leave
 from kafka_py.coordinator.groups.machine import Loaded, Unloaded
-from kafka_py.coordinator.groups.moment import Limits
-from kafka_py.coordinator.groups.overview import GroupDescription, ListedGroup
+from kafka_py.coordinator.groups.moment import GroupConfig
+from kafka_py.coordinator.groups.overview import GroupDescription, GroupOverview
 from kafka_py.coordinator.groups.removal import remove_group
 from kafka_py.coordinator.groups.requests import (
     NO_MEMBER_ID,
@@ -52,7 +52,7 @@ class Membership:
         store: Store,
         clock: Clock,
         timers: Timers,
-        limits: Callable[[], Limits],
+        limits: Callable[[], GroupConfig],
         *,
         new_id: Callable[[], str],
         rebalances: Purgatory[Hashable] | None = None,
@@ -149,7 +149,7 @@ class Membership:
         """DescribeGroups. Raises KafkaError."""
         return overview.describe(self._store, group_id)
 
-    def list_groups(self, states: Collection[str] = ()) -> list[ListedGroup]:
+    def list_groups(self, states: Collection[str] = ()) -> list[GroupOverview]:
         """ListGroups: the groups here, or those in one of `states`; incomplete while a partition is being loaded."""
         return overview.list_groups(self._store, states)
 

@@ -13,7 +13,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.coordinator.groups import sessions
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.member import NEW_MEMBER_TIMEOUT_MS, Member
-from kafka_py.coordinator.groups.moment import Limits, Moment
+from kafka_py.coordinator.groups.moment import GroupConfig, Moment
 from kafka_py.coordinator.groups.outcome import GroupOutcome
 from kafka_py.coordinator.groups.parked import park_join
 from kafka_py.coordinator.groups.rebalancing import joined, maybe_prepare, progress, remove_member
@@ -36,7 +36,7 @@ class Join(NamedTuple):
     ticket: Ticket
 
 
-def check_session_timeout(request: JoinRequest, limits: Limits) -> None:
+def check_session_timeout(request: JoinRequest, limits: GroupConfig) -> None:
     """Raises KafkaError(INVALID_SESSION_TIMEOUT)."""
     if not limits.group_min_session_timeout_ms <= request.session_timeout_ms <= limits.group_max_session_timeout_ms:
         raise KafkaError(ErrorCode.INVALID_SESSION_TIMEOUT)

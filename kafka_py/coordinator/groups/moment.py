@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 
-class Limits(Protocol):
+class GroupConfig(Protocol):
     """The settings of membership, as coordinator/configs.py names them."""
 
     @property
@@ -29,4 +29,4 @@ class Moment(NamedTuple):
 
     wall_ms: int
     now_ms: float
-    limits: Limits
+    limits: GroupConfig

@@ -35,7 +35,7 @@ class GroupDescription(NamedTuple):
     members: tuple[DescribedMember, ...] = ()
 
 
-class ListedGroup(NamedTuple):
+class GroupOverview(NamedTuple):
     group_id: str
     protocol_type: str
     state: str
@@ -62,10 +62,10 @@ def _described(member: Member, protocol: str) -> DescribedMember:
     return DescribedMember(*who, member.metadata(protocol), member.assignment) if protocol else DescribedMember(*who)
 
 
-def list_groups(store: Store, states: Collection[str] = ()) -> list[ListedGroup]:
+def list_groups(store: Store, states: Collection[str] = ()) -> list[GroupOverview]:
     """All groups here, or those in one of `states` (exact names)."""
     return [
-        ListedGroup(group.id, group.protocol_type or "", group.state.value)
+        GroupOverview(group.id, group.protocol_type or "", group.state.value)
         for group in store.groups()
         if not states or group.state.value in states
     ]

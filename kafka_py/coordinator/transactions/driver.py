@@ -154,7 +154,7 @@ class TransactionDriver:
                 answer(_MOVED)  # only the new coordinator knows, from the log, whether the record was appended
 
         with self.guard(transaction) as guard:
-            once = _Once(appended)
+            once = _FirstCallOnly(appended)
             self._store.append(partition, transaction.id, metadata, once)
         if guard.error is not None:
             once(ErrorCode.UNKNOWN_SERVER_ERROR)
@@ -172,7 +172,7 @@ class TransactionDriver:
                 if self._store.holds(partition, transaction):
                     self._take_result(partition, transaction, Appended(error))
 
-        once = _Once(appended)
+        once = _FirstCallOnly(appended)
         with self._store.runtime.supervisor.guard(_ACTIVITY, f"expiry in partition {partition}") as guard:
             self._store.bury(partition, [each.id for each in transactions], timeout_ms, once)
         if guard.error is not None:
@@ -209,7 +209,7 @@ class _WaitingRequest(NamedTuple):
     reply: TransactionReply
 
 
-class _Once:
+class _FirstCallOnly:
     """Passes on only the first call, because an append that raised may have called back before."""
 
     __slots__ = ("_is_over", "_on_appended")

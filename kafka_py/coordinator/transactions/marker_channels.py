@@ -69,7 +69,7 @@ class MarkerChannels:
         self._version = version
         self._request_timeout_ms = request_timeout_ms
         self._clock = clock
-        self._channels: dict[int, _Channel] = {}
+        self._channels: dict[int, _BrokerChannel] = {}
         self._aside = asyncio.Event()
         self._rounds = 0
         self._is_closed = False
@@ -127,9 +127,9 @@ class MarkerChannels:
                     self._send_again, _ACTIVITY, "next attempts", backoff=_PAUSE_AFTER_FAILURE
                 )
 
-    def _open(self, broker: int) -> _Channel:
+    def _open(self, broker: int) -> _BrokerChannel:
         link = BrokerLink(partial(self._connect, broker), self._request_timeout_ms)
-        channel = _Channel(broker, link)
+        channel = _BrokerChannel(broker, link)
         self.supervisor.loop(
             partial(self._send_next, channel), _ACTIVITY, f"broker {broker}", backoff=_PAUSE_AFTER_FAILURE
         )
@@ -167,7 +167,7 @@ class MarkerChannels:
 
     # ---- to the brokers
 
-    async def _send_next(self, channel: _Channel) -> None:
+    async def _send_next(self, channel: _BrokerChannel) -> None:
         """Sends markers queued for one broker, as many as one request takes."""
         while not (shares := deque(self._queues.take(channel.broker, MOST_MARKERS))):
             channel.arrived.clear()
@@ -188,7 +188,7 @@ class MarkerChannels:
         await self._in_turns(shares, lambda share: self._take_answer(channel, share, errors))
 
     def _take_answer(
-        self, channel: _Channel, share: Share, errors: dict[int, dict[TopicPartition, ErrorCode]]
+        self, channel: _BrokerChannel, share: Share, errors: dict[int, dict[TopicPartition, ErrorCode]]
     ) -> None:
         pending = share.pending
         missing = len(pending.missing)
@@ -200,7 +200,7 @@ class MarkerChannels:
             channel.note_error(pending, topic_partition, error)
 
 
-class _Channel:
+class _BrokerChannel:
     """The connection to one broker. arrived: set when markers are queued. last_loss: the last connection error."""
 
     __slots__ = ("_known_errors", "arrived", "broker", "last_loss", "link")

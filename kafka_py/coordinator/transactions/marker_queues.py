@@ -78,7 +78,7 @@ def pieces(share: Share) -> Iterator[Share]:
         yield Share(share.pending, partitions[first : first + ROUTED_AT_ONCE])
 
 
-class Verdict(NamedTuple):
+class MarkerProgress(NamedTuple):
     """The effect of a response on a transaction. outcome: None while markers are missing. unforeseen: to be logged."""
 
     outcome: MarkerOutcome | None
@@ -179,25 +179,25 @@ class MarkerQueues:
             missing = pending.missing
             self._aside.setdefault(pending, []).extend(each for each in share.partitions if each in missing)
 
-    def answered(self, share: Share, errors: Mapping[TopicPartition, ErrorCode]) -> Verdict:
+    def answered(self, share: Share, errors: Mapping[TopicPartition, ErrorCode]) -> MarkerProgress:
         """Applies a response to the markers that were sent; a partition missing in it is sent again."""
         pending = share.pending
         unforeseen: list[tuple[TopicPartition, ErrorCode]] = []
         if not self.is_pending(pending):
-            return Verdict(None, unforeseen)
+            return MarkerProgress(None, unforeseen)
         for topic_partition in share.partitions:
             error = errors.get(topic_partition, ErrorCode.UNKNOWN_SERVER_ERROR)
             meaning = MEANINGS.get(error, Meaning.UNFORESEEN)
             if meaning is Meaning.FENCED:
                 self._drop(pending)
-                return Verdict(MarkerOutcome.FENCED, unforeseen)
+                return MarkerProgress(MarkerOutcome.FENCED, unforeseen)
             if meaning is Meaning.DONE:
                 pending.missing.pop(topic_partition, None)
                 continue
             if meaning is Meaning.UNFORESEEN:
                 unforeseen.append((topic_partition, error))
             self._aside.setdefault(pending, []).append(topic_partition)
-        return Verdict(self._outcome(pending), unforeseen)
+        return MarkerProgress(self._outcome(pending), unforeseen)
 
     def _outcome(self, pending: PendingMarkers) -> MarkerOutcome | None:
         if pending.missing:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from time import sleep as system_sleep
 
 from kafka_py.base.clock import Clock
-from kafka_py.log.compaction.compaction import LastBatch, Part, RecordFilter, Transactions, group_parts
+from kafka_py.log.compaction.compaction import CleanedTransactionMetadata, LastBatch, Part, RecordFilter, group_parts
 from kafka_py.log.compaction.key_offsets import ENTRY_BYTES, KeyOffsets
 from kafka_py.log.disk import filenames
 from kafka_py.log.disk.directory import PartitionDirectory
@@ -113,10 +113,11 @@ class CleanJob:
         keys = self._make_table(place)
         try:
             aborted = self._aborted(place)
-            self._fill(place, keys, Transactions(one for one in aborted if one.last_offset >= self.first_dirty))
+            dirty = (one for one in aborted if one.last_offset >= self.first_dirty)
+            self._fill(place, keys, CleanedTransactionMetadata(dirty))
             self.end_offset = keys.latest + 1
             self.table_fullness = keys.fullness
-            record_filter = RecordFilter(keys, Transactions(aborted), self.producers, self.first_dirty)
+            record_filter = RecordFilter(keys, CleanedTransactionMetadata(aborted), self.producers, self.first_dirty)
             parts = [part for part in self.parts if part.base_offset < self.end_offset]
             max_index = self.config.segment_index_bytes
             for group in group_parts(parts, self.config.segment_bytes, max_index, self.end):
@@ -199,7 +200,7 @@ class CleanJob:
             file.close()
         return count
 
-    def _fill(self, place: PartitionDirectory, keys: KeyOffsets, transactions: Transactions) -> None:
+    def _fill(self, place: PartitionDirectory, keys: KeyOffsets, transactions: CleanedTransactionMetadata) -> None:
         """Adds the keys of the dirty part; stops early when the table is full."""
         for part, next_base in self._dirty():
             for _, header, batch in self._batches(place, part):
@@ -209,7 +210,9 @@ class CleanJob:
                     keys.cover(header.last_offset)
             keys.cover(next_base - 1)
 
-    def _fill_from(self, batch: memoryview, header: BatchHeader, keys: KeyOffsets, transactions: Transactions) -> bool:
+    def _fill_from(
+        self, batch: memoryview, header: BatchHeader, keys: KeyOffsets, transactions: CleanedTransactionMetadata
+    ) -> bool:
         """Adds the keys of one batch, without markers and aborted records; False when the table is full."""
         verify_crc(batch, 0, header)
         if header.is_control:

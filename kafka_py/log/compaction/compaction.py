@@ -100,7 +100,7 @@ class Dirtiness(NamedTuple):
 # ---- transactions
 
 
-class Transactions:
+class CleanedTransactionMetadata:
     """Tracks the transactions of a log from batch to batch, and which of them were aborted.
 
     aborted: entries of the transaction indexes. kept: the aborted transactions that still have records, in the order of
@@ -175,7 +175,11 @@ class RecordFilter:
     """
 
     def __init__(
-        self, keys: KeyOffsets, transactions: Transactions, producers: Mapping[int, LastBatch], first_dirty: int
+        self,
+        keys: KeyOffsets,
+        transactions: CleanedTransactionMetadata,
+        producers: Mapping[int, LastBatch],
+        first_dirty: int,
     ) -> None:
         self._keys = keys
         self.transactions = transactions

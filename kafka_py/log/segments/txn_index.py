@@ -46,7 +46,7 @@ class AbortedSearch(NamedTuple):
     complete: bool
 
 
-class _Columns(NamedTuple):
+class _EntryColumns(NamedTuple):
     """The fields of all entries."""
 
     producer_ids: array[int]
@@ -66,7 +66,7 @@ class TxnIndex(SegmentFile):
         super().__init__(directory, base_offset)
         self.entries = 0
         self._last: AbortedTxn | None = None
-        self._columns: _Columns | None = None
+        self._columns: _EntryColumns | None = None
 
     def opened(self, file_bytes: int) -> None:
         """Opens the existing file; a partial entry at its end is ignored (and overwritten)."""
@@ -126,12 +126,12 @@ class TxnIndex(SegmentFile):
             raise CorruptTxnIndex(f"{self.path}: the file is shorter than its {self.entries} entries")
         return data
 
-    def _load(self) -> _Columns:
+    def _load(self) -> _EntryColumns:
         """All entries, into memory. Raises CorruptTxnIndex as `_read`."""
         data = self._bytes(0, self.entries)
         if data[:: _ENTRY.size].count(0) != self.entries or data[1 :: _ENTRY.size].count(0) != self.entries:
             self._read(0, self.entries)
-        columns = _Columns(*(_column(data, _VERSION_BYTES + _OFFSET_BYTES * number) for number in range(4)))
+        columns = _EntryColumns(*(_column(data, _VERSION_BYTES + _OFFSET_BYTES * number) for number in range(4)))
         self._columns = columns
         return columns
 

@@ -15,8 +15,8 @@ from kafka_py.clients.transaction_calls import ENDED, ProducerEpoch, Transaction
 from kafka_py.pipeline.exactly_once.decision_log import DecisionLog, create_topic
 from kafka_py.pipeline.exactly_once.decisions import (
     Decision,
+    DecisionState,
     Driver,
-    Ledger,
     Outcome,
     Prepared,
     begun_record,
@@ -101,7 +101,7 @@ class ClusterWorld(World):
                 raise KafkaError(error.code, detail) from error
             raise
 
-    def read_ledger(self, driver: Driver) -> tuple[Driver, Ledger]:
+    def read_ledger(self, driver: Driver) -> tuple[Driver, DecisionState]:
         last, driver = self._note(driver, begun_record(self._name.prefix, driver))
         return driver, self._ledger(None, last)
 
@@ -113,9 +113,9 @@ class ClusterWorld(World):
             driver = driver._replace(sequence=driver.sequence + 1)
         return offset, driver
 
-    def _ledger(self, after: int | None, last: int) -> Ledger:
+    def _ledger(self, after: int | None, last: int) -> DecisionState:
         """What the log says from behind the offset `after` (None: from its start) to the offset `last`."""
-        ledger = Ledger(self._name.prefix, last_offset=last)
+        ledger = DecisionState(self._name.prefix, last_offset=last)
         for key, value in self._log.records(last, None if after is None else after + 1):
             ledger.apply(key, value)
         return ledger
@@ -183,11 +183,11 @@ class ClusterWorld(World):
     def note_fencing(self, driver: Driver, *, fences: bool) -> Driver:
         return self._note(driver, fencing_record(self._name.prefix, fences=fences))[1]
 
-    def close_batch(self, driver: Driver, begun: int) -> tuple[Driver, Ledger]:
+    def close_batch(self, driver: Driver, begun: int) -> tuple[Driver, DecisionState]:
         last, driver = self._note(driver, closed_record(self._name.prefix, driver))
         return driver, self._ledger(begun, last)
 
-    def claim(self, claim: Claim, begun: int) -> Ledger:
+    def claim(self, claim: Claim, begun: int) -> DecisionState:
         last = self._log.append(slot_record(self._name.prefix, claim), _now_ms())
         return self._ledger(begun, last)
 

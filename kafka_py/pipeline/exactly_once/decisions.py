@@ -87,7 +87,7 @@ def verdict(outcomes: Iterable[Outcome]) -> Verdict:
 
 
 @dataclass
-class Ledger:
+class DecisionState:
     """What the decision log, or a part of it, says about one prefix.
 
     slots: the latest claim of every slot. claims: all of them, in their order. begun, closed: the last driver whose

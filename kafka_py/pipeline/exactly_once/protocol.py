@@ -13,8 +13,8 @@ from typing import NamedTuple, Protocol
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.pipeline.exactly_once.decisions import (
     Decision,
+    DecisionState,
     Driver,
-    Ledger,
     Outcome,
     Prepared,
     Verdict,
@@ -63,7 +63,7 @@ class World(Protocol):
     def init_driver(self) -> Driver:
         """Raises the driver's epoch; when it returns, no former driver can decide, and none is about to."""
 
-    def read_ledger(self, driver: Driver, /) -> tuple[Driver, Ledger]:
+    def read_ledger(self, driver: Driver, /) -> tuple[Driver, DecisionState]:
         """The decision log, of this prefix; from then on former drivers cannot write to it at all."""
 
     def fence(self, transactional_ids: Collection[str], /) -> list[Lease]:
@@ -87,10 +87,10 @@ class World(Protocol):
     def note_fencing(self, driver: Driver, /, *, fences: bool) -> Driver:
         """Writes whether this driver calls `fence` now; it does so from its beginning on. Refused as note_finished."""
 
-    def close_batch(self, driver: Driver, begun: int, /) -> tuple[Driver, Ledger]:
+    def close_batch(self, driver: Driver, begun: int, /) -> tuple[Driver, DecisionState]:
         """Writes that the batch is closed; returns what was written since it began. Refused as note_finished."""
 
-    def claim(self, claim: Claim, begun: int, /) -> Ledger:
+    def claim(self, claim: Claim, begun: int, /) -> DecisionState:
         """Writes a claim; returns what was written since the batch began, up to it. Called by tasks."""
 
 

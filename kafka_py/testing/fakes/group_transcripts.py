@@ -34,7 +34,7 @@ from kafka_py.coordinator.groups.records import group_value, read_group_value
 from kafka_py.coordinator.groups.replay import restore
 from kafka_py.coordinator.groups.requests import JoinRequest, JoinResult, Leaver, SyncRequest, SyncResult
 from kafka_py.coordinator.groups.syncing import Sync
-from kafka_py.testing.fakes.groups import REBALANCE_MS, SESSION_MS, Limits
+from kafka_py.testing.fakes.groups import REBALANCE_MS, SESSION_MS, FakeGroupConfig
 from kafka_py.testing.fakes.offset_transcripts import OffsetScript
 
 Options = dict[str, str]
@@ -44,7 +44,7 @@ class GroupScript:
     """One group and what was asked of it. group: as it is in memory. stored: the last value that was written."""
 
     def __init__(self) -> None:
-        self.limits = Limits()
+        self.limits = FakeGroupConfig()
         self.now_ms = 0
         self.group = Group("g", GroupOffsets(), 0)
         self.stored: bytes | None = None

@@ -50,7 +50,7 @@ class _Call:
 
 
 @dataclass
-class Limits:
+class FakeGroupConfig:
     """The settings of membership, with Kafka's defaults."""
 
     group_min_session_timeout_ms: int = 6000
@@ -159,7 +159,7 @@ class MemoryStore:
 class GroupWorld:
     """One group coordinator and short ways to speak to it. Member ids are `<client id>-<n>`, n counting from 1."""
 
-    limits: Limits = field(default_factory=Limits)
+    limits: FakeGroupConfig = field(default_factory=FakeGroupConfig)
 
     def __post_init__(self) -> None:
         self.clock = ManualClock()

@@ -28,7 +28,7 @@ from kafka_py.log.model.answers import Origin
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.records.batch import Record
 from kafka_py.records.control import ControlType
-from kafka_py.testing.fakes.groups import Limits
+from kafka_py.testing.fakes.groups import FakeGroupConfig
 from kafka_py.testing.fakes.replicas import timers_of
 from kafka_py.testing.fakes.stored_logs import LogWorld
 
@@ -73,7 +73,7 @@ class StoredGroups:
             settle=settle,
         )
         store = GroupStore(lambda: self.options, lambda: self.versions, 50, around)
-        membership = Membership(store, self.disk.clock, timers_of(self.disk.clock), Limits, new_id=lambda: "x")
+        membership = Membership(store, self.disk.clock, timers_of(self.disk.clock), FakeGroupConfig, new_id=lambda: "x")
         self.offsets = OffsetKeeper(store, membership.sessions, self.disk.clock, lambda: self.options)
         return store
 

@@ -16,7 +16,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ElectionType, TopicPartition
 from kafka_py.clients.admin.client import AsyncAdminClient
 from kafka_py.clients.admin.log_dirs import TopicPartitionReplica
-from kafka_py.clients.admin.resources import AlterConfig, ConfigResource, ResourceType
+from kafka_py.clients.admin.resources import AlterConfig, ConfigResource, ConfigResourceType
 from kafka_py.clients.admin.topics import NewTopic
 from kafka_py.log.disk import filenames
 from kafka_py.testing.simulation.cluster import SimulatedCluster
@@ -293,7 +293,7 @@ class Administrator:
         name = chance.choice(sorted(CHANGES))
         value = str(CHANGES[name](chance))
         self.values.setdefault((topic, name), set()).add(value)
-        resource = ConfigResource(ResourceType.TOPIC, topic)
+        resource = ConfigResource(ConfigResourceType.TOPIC, topic)
         changes = {resource: [AlterConfig(name, value)]}
         (await self.admin.incremental_alter_configs(changes, timeout=CALL_TIMEOUT_S)).all()
 

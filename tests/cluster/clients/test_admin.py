@@ -9,7 +9,7 @@ import pytest
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients import AdminClient, AsyncAdminClient, ClientTimeout, ConfigResource, NewPartitions, NewTopic
-from kafka_py.clients.admin.resources import ConfigSource, ConfigType, ResourceType
+from kafka_py.clients.admin.resources import ConfigResourceType, ConfigSource, ConfigType
 from kafka_py.testing.fakes.fake_cluster import CUT, HANG, FakeCluster
 from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.messages.create_topics import CreateTopicsRequest
@@ -121,9 +121,9 @@ def test_a_call_ends_with_its_time(cluster: FakeCluster) -> None:
 
 
 def test_settings_are_described_with_source_and_type(cluster: FakeCluster) -> None:
-    topic, broker = ConfigResource(ResourceType.TOPIC, "a"), ConfigResource(ResourceType.BROKER, "1")
-    cluster.configs[ResourceType.TOPIC, "a"] = {"retention.ms": "1", "segment.bytes": "2"}
-    cluster.configs[ResourceType.BROKER, "1"] = {"num.io.threads": "8"}
+    topic, broker = ConfigResource(ConfigResourceType.TOPIC, "a"), ConfigResource(ConfigResourceType.BROKER, "1")
+    cluster.configs[ConfigResourceType.TOPIC, "a"] = {"retention.ms": "1", "segment.bytes": "2"}
+    cluster.configs[ConfigResourceType.BROKER, "1"] = {"num.io.threads": "8"}
     with admin(cluster) as made:
         settings = made.describe_configs([topic, broker]).all()
         entry = settings[topic]["retention.ms"]
@@ -135,10 +135,10 @@ def test_settings_are_described_with_source_and_type(cluster: FakeCluster) -> No
 
 def test_a_brokers_settings_are_asked_of_that_broker(cluster: FakeCluster) -> None:
     with admin(cluster) as made:
-        made.describe_configs([ConfigResource(ResourceType.BROKER, "1")]).all()
+        made.describe_configs([ConfigResource(ConfigResourceType.BROKER, "1")]).all()
         assert cluster.requests[-1][0] == 1
         with pytest.raises(ClientTimeout):
-            made.describe_configs([ConfigResource(ResourceType.BROKER, "9")], timeout=0.1)
+            made.describe_configs([ConfigResource(ConfigResourceType.BROKER, "9")], timeout=0.1)
 
 
 @pytest.mark.parametrize("versions", [{}, {ApiKey.DESCRIBE_CLUSTER: -1}])

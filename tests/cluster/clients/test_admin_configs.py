@@ -1,11 +1,11 @@
 """The admin client changes settings of topics and brokers, and levels of loggers."""
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.clients import AdminClient, AlterConfig, AlterOperation, ConfigResource, NewTopic, ResourceType
+from kafka_py.clients import AdminClient, AlterConfig, AlterOperation, ConfigResource, ConfigResourceType, NewTopic
 from kafka_py.clients.admin.resources import ConfigSource
 
-LOGGER = ConfigResource(ResourceType.BROKER_LOGGER, "0")
-BROKER = ConfigResource(ResourceType.BROKER, "0")
+LOGGER = ConfigResource(ConfigResourceType.BROKER_LOGGER, "0")
+BROKER = ConfigResource(ConfigResourceType.BROKER, "0")
 NAME = "kafka.network.Acceptor"
 
 
@@ -15,7 +15,7 @@ def own(admin: AdminClient, resource: ConfigResource) -> dict[str, str | None]:
 
 
 def test_single_settings_of_a_topic(bootstrap: str) -> None:
-    topic = ConfigResource(ResourceType.TOPIC, "admin-single")
+    topic = ConfigResource(ConfigResourceType.TOPIC, "admin-single")
     with AdminClient({"bootstrap.servers": bootstrap}) as admin:
         admin.create_topics([NewTopic(topic.name, 1, 1, configs={"retention.ms": "1000"})]).all()
         changes = [
@@ -32,7 +32,7 @@ def test_single_settings_of_a_topic(bootstrap: str) -> None:
 
 
 def test_each_resource_has_its_own_outcome(bootstrap: str) -> None:
-    nowhere = ConfigResource(ResourceType.TOPIC, "no-such-topic")
+    nowhere = ConfigResource(ConfigResourceType.TOPIC, "no-such-topic")
     with AdminClient({"bootstrap.servers": bootstrap}) as admin:
         results = admin.incremental_alter_configs(
             {

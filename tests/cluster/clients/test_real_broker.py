@@ -13,12 +13,12 @@ from kafka_py.clients import (
     AsyncConsumer,
     AsyncProducer,
     ConfigResource,
+    ConfigResourceType,
     Consumer,
     ConsumerRecord,
     KafkaError,
     NewTopic,
     Producer,
-    ResourceType,
 )
 from kafka_py.clients.admin.resources import ConfigSource
 
@@ -109,7 +109,7 @@ def test_topics_from_creation_to_deletion(bootstrap: str) -> None:
         assert [len(each.replicas) for each in described.partitions] == [1, 1, 1]
         admin.create_partitions({"life": 5}).all()
         assert len(admin.describe_topics(["life"]).value("life").partitions) == 5
-        resource = ConfigResource(ResourceType.TOPIC, "life")
+        resource = ConfigResource(ConfigResourceType.TOPIC, "life")
         entry = admin.describe_configs([resource]).value(resource)["retention.ms"]
         assert (entry.value, entry.source) == ("12345", ConfigSource.DYNAMIC_TOPIC_CONFIG)
         admin.delete_topics(["life"]).all()
@@ -130,8 +130,8 @@ def test_the_cluster_and_its_directories_are_described(bootstrap: str) -> None:
         (directory,) = admin.describe_log_dirs([node]).value(node).values()
         assert directory.error is None
         assert directory.replicas[TopicPartition("sized", 0)].size_bytes > 1000
-        settings = admin.describe_configs([ConfigResource(ResourceType.BROKER, str(node))])
-        assert "log.retention.hours" in settings.value(ConfigResource(ResourceType.BROKER, str(node)))
+        settings = admin.describe_configs([ConfigResource(ConfigResourceType.BROKER, str(node))])
+        assert "log.retention.hours" in settings.value(ConfigResource(ConfigResourceType.BROKER, str(node)))
 
 
 def test_a_record_above_the_topics_limit_is_refused(bootstrap: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ElectionType, TopicPartition
 from kafka_py.clients.admin.client import AdminClient
-from kafka_py.clients.admin.resources import AlterConfig, ConfigResource, ResourceType
+from kafka_py.clients.admin.resources import AlterConfig, ConfigResource, ConfigResourceType
 from kafka_py.clients.admin.topics import NewTopic
 from kafka_py.testing.cluster import KafkaCluster
 from kafka_py.testing.cluster_views import (
@@ -183,7 +183,7 @@ def test_outside_of_the_isr_nobody_leads_unless_that_is_allowed(cluster):
         assert refused.code is ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
         assert admin.elect_leaders(ElectionType.UNCLEAN, [partition]) == {partition: None}
         wait_seen(cluster, "unclean-by-api", lambda views: views[0].leader == second, "an unclean leader")
-        resource = ConfigResource(ResourceType.TOPIC, "unclean-by-config")
+        resource = ConfigResource(ConfigResourceType.TOPIC, "unclean-by-config")
         admin.incremental_alter_configs({resource: [AlterConfig("unclean.leader.election.enable", "true")]}).all()
     wait_seen(cluster, "unclean-by-config", lambda views: views[0].leader == second, "an unclean leader")
     back_to_all(cluster)

@@ -12,7 +12,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ElectionType, TopicPartition
 from kafka_py.cli import configs, leader_election, preferred_replica_election, reassign_partitions, topics
 from kafka_py.clients.admin.client import AdminClient
-from kafka_py.clients.admin.resources import ConfigResource, ResourceType
+from kafka_py.clients.admin.resources import ConfigResource, ConfigResourceType
 from kafka_py.clients.admin.topics import NewTopic
 from kafka_py.clients.producer.producer import Producer
 from kafka_py.testing.cluster import KafkaCluster
@@ -171,11 +171,12 @@ RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.ra
 
 
 def lists_of(admin, topic):
-    return tuple(overrides(admin, ResourceType.TOPIC, topic, name) for name in LISTS)
+    return tuple(overrides(admin, ConfigResourceType.TOPIC, topic, name) for name in LISTS)
 
 
 def rates_are(admin, wanted):
-    return {overrides(admin, ResourceType.BROKER, id_, rate) for id_ in range(BROKERS) for rate in RATES} == {wanted}
+    broker = ConfigResourceType.BROKER
+    return {overrides(admin, broker, id_, rate) for id_ in range(BROKERS) for rate in RATES} == {wanted}
 
 
 def test_throttled_replicas_of_a_topic(cluster, admin, capsys):

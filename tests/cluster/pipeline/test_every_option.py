@@ -11,7 +11,7 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.clients.admin.client import AdminClient
-from kafka_py.clients.admin.resources import AlterConfig, ConfigResource, ResourceType
+from kafka_py.clients.admin.resources import AlterConfig, ConfigResource, ConfigResourceType
 from kafka_py.pipeline.options import ROWS, Where
 from kafka_py.pipeline.ranges import OffsetRange
 from kafka_py.pipeline.source import KafkaSource, TopicSplit
@@ -69,7 +69,7 @@ def test_an_option_does_what_the_table_says(
 def test_the_broker_sees_the_reader_by_the_name_it_was_given(
     spark: Any, cluster: KafkaCluster, names: dict[str, str], given: dict[str, str], client_ids: tuple[str, ...]
 ) -> None:
-    requests = ConfigResource(ResourceType.BROKER_LOGGER, "0")
+    requests = ConfigResource(ConfigResourceType.BROKER_LOGGER, "0")
     louder = AlterConfig("kafka.request.logger", "DEBUG")
     with AdminClient({"bootstrap.servers": cluster.bootstrap_servers}) as admin:
         admin.incremental_alter_configs({requests: [louder]}).all()

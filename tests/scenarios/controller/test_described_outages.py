@@ -1,6 +1,6 @@
 """What kafka-topics.sh reports while brokers are down: the command and the controllers on one ZooKeeper."""
 
-from kafka_py.cli.topic_admin.topic_requests import TopicRequest
+from kafka_py.cli.topic_admin.topic_requests import TopicAction
 from kafka_py.cli.topic_admin.topics_zookeeper import carry_out
 from kafka_py.testing.fakes.controllers import ControllerWorld
 from kafka_py.testing.virtual_time import run_virtual
@@ -12,7 +12,7 @@ def test_we4_17_partitions_without_a_leader_are_reported_until_their_brokers_are
     """WE4-17: with brokers 1 and 2 stopped, --unavailable-partitions lists partitions 2 and 3 of topic-create."""
 
     async def listed(world, report):
-        await carry_out(await world.store(), TopicRequest("describe", "topic-create", report=report))
+        await carry_out(await world.store(), TopicAction("describe", "topic-create", report=report))
         return [line.split("\t")[2] for line in capsys.readouterr().out.splitlines()]
 
     async def main():

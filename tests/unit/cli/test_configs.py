@@ -14,9 +14,9 @@ from kafka_py.clients.admin.resources import (
     AlterOperation,
     ConfigEntry,
     ConfigResource,
+    ConfigResourceType,
     ConfigSource,
     ConfigSynonym,
-    ResourceType,
 )
 from kafka_py.clients.admin.results import Results
 
@@ -134,10 +134,10 @@ SECRET = ConfigEntry("s", None, ConfigSource.DYNAMIC_BROKER_CONFIG, is_sensitive
 def test_a_broker_s_settings_are_sent_as_a_whole(capsys: pytest.CaptureFixture[str]) -> None:
     admin = Admin(OWN, SHARED)
     configs.alter(admin, Entity("brokers", "0"), Changes({"c": "3"}, []))  # type: ignore[arg-type]
-    assert admin.asked == [{ConfigResource(ResourceType.BROKER, "0"): {"a": "1", "c": "3"}}]
+    assert admin.asked == [{ConfigResource(ConfigResourceType.BROKER, "0"): {"a": "1", "c": "3"}}]
     assert capsys.readouterr().out == "Completed updating config for broker 0.\n"
     configs.alter(admin, Entity("brokers", ""), Changes({}, ["b"]))  # type: ignore[arg-type]
-    assert admin.asked[1] == {ConfigResource(ResourceType.BROKER, ""): {}}
+    assert admin.asked[1] == {ConfigResource(ConfigResourceType.BROKER, ""): {}}
     assert capsys.readouterr().out == "Completed updating default config for brokers in the cluster.\n"
 
 
@@ -146,14 +146,14 @@ def test_secrets_must_be_given_again() -> None:
     with pytest.raises(Refused, match=r"All sensitive broker config entries .* missing entries: Set\(s\)"):
         configs.alter(admin, Entity("brokers", "0"), Changes({"c": "3"}, []))  # type: ignore[arg-type]
     configs.alter(admin, Entity("brokers", "0"), Changes({"s": "given"}, []))  # type: ignore[arg-type]
-    assert admin.asked == [{ConfigResource(ResourceType.BROKER, "0"): {"a": "1", "s": "given"}}]
+    assert admin.asked == [{ConfigResource(ConfigResourceType.BROKER, "0"): {"a": "1", "s": "given"}}]
 
 
 def test_a_topic_s_settings_are_sent_one_by_one(capsys: pytest.CaptureFixture[str]) -> None:
     admin = Admin(ConfigEntry("a", "1", ConfigSource.DYNAMIC_TOPIC_CONFIG), SHARED)
     configs.alter(admin, Entity("topics", "t"), Changes({"c": "3"}, ["a"]))  # type: ignore[arg-type]
     edits = [AlterConfig("c", "3"), AlterConfig("a", None, AlterOperation.DELETE)]
-    assert admin.asked == [{ConfigResource(ResourceType.TOPIC, "t"): edits}]
+    assert admin.asked == [{ConfigResource(ConfigResourceType.TOPIC, "t"): edits}]
     with pytest.raises(Refused, match=r"Invalid config\(s\): b"):
         configs.alter(admin, Entity("topics", "t"), Changes({}, ["b"]))  # type: ignore[arg-type]
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.turns import Turn
 from kafka_py.broker.quotas.quota_keys import IP
-from kafka_py.broker.quotas.stored_quotas import Change, Entity, changed, is_address, path_of
+from kafka_py.broker.quotas.stored_quotas import Entity, QuotaOp, changed, is_address, path_of
 from kafka_py.broker.requests.item_errors import error_of
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
@@ -46,7 +46,7 @@ async def handle(node: Node, context: RequestContext, request: AlterClientQuotas
             entity=[EntityData(entity_type=kind, entity_name=name) for kind, name in named],
         )
         results.append(result)
-        changes = [Change(op.key, None if op.remove else op.value) for entry in entries for op in entry.ops]
+        changes = [QuotaOp(op.key, None if op.remove else op.value) for entry in entries for op in entry.ops]
         try:
             await _alter(node, dict(named), changes, validate_only=request.validate_only)
         except Exception as failure:  # an error of this entity only
@@ -56,7 +56,7 @@ async def handle(node: Node, context: RequestContext, request: AlterClientQuotas
     return AlterClientQuotasResponse(throttle_time_ms=0, entries=results)
 
 
-async def _alter(node: Node, entity: Entity, changes: Sequence[Change], *, validate_only: bool) -> None:
+async def _alter(node: Node, entity: Entity, changes: Sequence[QuotaOp], *, validate_only: bool) -> None:
     """Raises KafkaError(INVALID_REQUEST)."""
     path = path_of(entity)
     address = entity.get(IP)

@@ -43,8 +43,8 @@ def handle(node: Node, context: RequestContext, request: ListOffsetsRequest) -> 
     repeated = _repeated(request)
     topics = []
     for topic in request.topics:
-        asker = _Asker(node, context, request, meaning, topic.name, repeated)
-        topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=list(map(asker.answer, topic.partitions))))
+        rows = _TopicRows(node, context, request, meaning, topic.name, repeated)
+        topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=list(map(rows.answer, topic.partitions))))
     return ListOffsetsResponse(topics=topics)
 
 
@@ -68,11 +68,11 @@ async def _in_turns(
     done = 0
     topics = []
     for topic in request.topics:
-        asker = _Asker(node, context, request, meaning, topic.name, repeated)
+        rows = _TopicRows(node, context, request, meaning, topic.name, repeated)
         answers = []
         for asked in topic.partitions:
             search = not meaning.lists_segments and is_search(asked.timestamp)
-            answers.append(await asker.search(asked) if search else asker.answer(asked))
+            answers.append(await rows.search(asked) if search else rows.answer(asked))
             done += 1
             if not done % _UNTIMED:
                 await turn.maybe_yield()
@@ -103,7 +103,7 @@ def _named(request: ListOffsetsRequest) -> Iterator[TopicPartition]:
             yield TopicPartition(topic.name, asked.partition_index)
 
 
-class _Asker:
+class _TopicRows:
     """Makes the rows of one topic's partitions; an error affects only its partition."""
 
     __slots__ = ("_context", "_leader_only", "_may_describe", "_meaning", "_node", "_repeated", "_request", "_topic")

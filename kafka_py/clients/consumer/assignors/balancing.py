@@ -23,7 +23,7 @@ from kafka_py.clients.consumer.assignors.assignor import (
 )
 
 
-class Claim(NamedTuple):
+class MemberData(NamedTuple):
     """The previous assignment that a member claims, and its generation."""
 
     partitions: Sequence[TopicPartition]
@@ -34,7 +34,7 @@ Shares = dict[str, list[TopicPartition]]
 
 
 def balance(
-    counts: Mapping[str, int], subscriptions: Mapping[str, Subscription], claims: Mapping[str, Claim]
+    counts: Mapping[str, int], subscriptions: Mapping[str, Subscription], claims: Mapping[str, MemberData]
 ) -> Shares:
     """The partitions of each member.
 
@@ -55,7 +55,7 @@ def balance(
 
 
 def _valid_claims(
-    counts: Mapping[str, int], subscriptions: Mapping[str, Subscription], claims: Mapping[str, Claim]
+    counts: Mapping[str, int], subscriptions: Mapping[str, Subscription], claims: Mapping[str, MemberData]
 ) -> Shares:
     """The partitions that each member may keep, in order of members and partitions."""
     best: dict[TopicPartition, tuple[int, str | None]] = {}

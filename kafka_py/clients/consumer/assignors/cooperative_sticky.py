@@ -18,7 +18,7 @@ from kafka_py.clients.consumer.assignors.assignor import (
     RebalanceProtocol,
     Subscription,
 )
-from kafka_py.clients.consumer.assignors.balancing import Claim, balance
+from kafka_py.clients.consumer.assignors.balancing import MemberData, balance
 from kafka_py.clients.consumer.protocol import decode_generation, encode_generation
 
 
@@ -41,7 +41,7 @@ class CooperativeStickyAssignor(CountingAssignor):
         self, counts: Mapping[str, int], subscriptions: Mapping[str, Subscription]
     ) -> dict[str, list[TopicPartition]]:
         claims = {
-            member: Claim(subscription.owned, decode_generation(subscription.user_data))
+            member: MemberData(subscription.owned, decode_generation(subscription.user_data))
             for member, subscription in subscriptions.items()
         }
         return without_transfers(balance(counts, subscriptions, claims), subscriptions)

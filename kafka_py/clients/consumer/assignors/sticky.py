@@ -17,7 +17,7 @@ from kafka_py.clients.consumer.assignors.assignor import (
     GroupMetadata,
     Subscription,
 )
-from kafka_py.clients.consumer.assignors.balancing import Claim, balance
+from kafka_py.clients.consumer.assignors.balancing import MemberData, balance
 from kafka_py.clients.consumer.protocol import decode_claim, encode_claim
 
 
@@ -44,6 +44,6 @@ class StickyAssignor(CountingAssignor):
         return balance(counts, subscriptions, claims)
 
 
-def _claim(subscription: Subscription) -> Claim:
+def _claim(subscription: Subscription) -> MemberData:
     """The member's previous assignment; empty if the user data is missing or malformed."""
-    return Claim(*decode_claim(subscription.user_data))
+    return MemberData(*decode_claim(subscription.user_data))

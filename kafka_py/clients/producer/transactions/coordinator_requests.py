@@ -30,7 +30,7 @@ NO_GROUP = GroupMetadata("")
 
 
 @dataclass(slots=True, eq=False)
-class Operation:
+class TransactionalRequestResult:
     """A call of the application that waits for a coordinator, by its method's name; done once it succeeded or failed.
 
     error: why it failed, None for success.
@@ -47,7 +47,7 @@ class Operation:
 
 
 @dataclass(slots=True, eq=False)
-class OffsetsCommit(Operation):
+class OffsetsCommit(TransactionalRequestResult):
     """Offsets that are to be committed with the transaction.
 
     added: whether the coordinator knows that the transaction has offsets of the group. left: what is not stored yet.

@@ -23,7 +23,11 @@ from kafka_py.clients.offsets import OffsetAndMetadata
 from kafka_py.clients.producer.batches import settle
 from kafka_py.clients.producer.configs import ProducerOptions
 from kafka_py.clients.producer.sender import Sender
-from kafka_py.clients.producer.transactions.coordinator_requests import CoordinatorRequest, Operation, needs_members
+from kafka_py.clients.producer.transactions.coordinator_requests import (
+    CoordinatorRequest,
+    TransactionalRequestResult,
+    needs_members,
+)
 from kafka_py.clients.producer.transactions.manager import ProducerTransactions
 from kafka_py.clients.producer.transactions.states import FATAL_ERROR, IN_TRANSACTION
 from kafka_py.clients.producer.transactions.treatments import DONE, Reaction, RequestKind
@@ -53,7 +57,7 @@ class PreparedTransaction(NamedTuple):
     epoch: int
 
 
-class TransactionDriver:
+class ProducerTransactionDriver:
     """The transactions of one producer on its event loop."""
 
     def __init__(
@@ -66,9 +70,9 @@ class TransactionDriver:
         self._coordinator = Coordinator(cluster, transactions.transactional_id, TRANSACTION)
         self._group_coordinators: dict[str, Coordinator] = {}
         self._woken = asyncio.Event()
-        self._waiting: list[tuple[Operation, asyncio.Future[None]]] = []
+        self._waiting: list[tuple[TransactionalRequestResult, asyncio.Future[None]]] = []
         self._flush: asyncio.Task[None] | None = None
-        self._flush_of: Operation | None = None
+        self._flush_of: TransactionalRequestResult | None = None
         """The commit or abort for which batches are flushed: each has a flush of its own."""
         self._short_pauses = 0
         self._has_failed = False
@@ -110,7 +114,7 @@ class TransactionDriver:
             raise transactions.failure()
         self._is_prepared = True
 
-    async def _wait_for(self, operation: Operation) -> None:
+    async def _wait_for(self, operation: TransactionalRequestResult) -> None:
         if not operation.done:
             waiter = asyncio.get_running_loop().create_future()
             self._waiting.append((operation, waiter))

@@ -1,6 +1,6 @@
 """A transactional producer as a state machine: which calls are allowed, which request is due, what responses mean.
 
-The calls of the application return an Operation, which is done once it has succeeded or failed.
+The calls of the application return a TransactionalRequestResult, which is done once it has succeeded or failed.
 `advance` returns the request that is due; its response goes to `take_response`, a failure to get one to `take_failure`.
 One request is in flight at a time. Batches are the sender's, which calls `may_send` for their partitions.
 
@@ -22,7 +22,7 @@ from kafka_py.clients.producer.idempotence import ProducerIdentity
 from kafka_py.clients.producer.transactions.coordinator_requests import (
     CoordinatorRequest,
     OffsetsCommit,
-    Operation,
+    TransactionalRequestResult,
     add_offsets,
     add_partitions,
     commit_offsets,
@@ -41,7 +41,7 @@ from kafka_py.clients.producer.transactions.states import (
     MOVES,
     READY,
     UNINITIALIZED,
-    ProducerState,
+    ProducerTransactionState,
 )
 from kafka_py.clients.producer.transactions.treatments import (
     DONE,
@@ -82,7 +82,7 @@ class ProducerTransactions:
         """Whether the coordinator gives a producer the next epoch (KIP-360); brokers before 2.5 do not."""
         self._identity = identity
         self._on_change = on_change
-        self.operation: Operation | None = None
+        self.operation: TransactionalRequestResult | None = None
         """The call of the application that is not over, or whose outcome it has not seen."""
         self._cause: KafkaError | None = None
         self._wanted: dict[TopicPartition, None] = {}
@@ -95,7 +95,7 @@ class ProducerTransactions:
 
     # Calls of the application
 
-    def initialize(self) -> Operation:
+    def initialize(self) -> TransactionalRequestResult:
         """Fences older producers and ends their transaction. Raises IllegalState, TransactionFailed."""
         if (again := self._repeated(INIT)) is not None:
             return again
@@ -128,7 +128,7 @@ class ProducerTransactions:
             raise IllegalState("begin_transaction needs init_transactions first")
         self._become(IN_TRANSACTION)
 
-    def commit(self) -> Operation:
+    def commit(self) -> TransactionalRequestResult:
         """Ends the transaction with all of its records and offsets. Raises IllegalState, TransactionFailed."""
         if (again := self._repeated(COMMIT)) is not None:
             return again
@@ -137,7 +137,7 @@ class ProducerTransactions:
         self._become(COMMITTING)
         return self._begin_operation(COMMIT)
 
-    def abort(self) -> Operation:
+    def abort(self) -> TransactionalRequestResult:
         """Ends the transaction with nothing of it. Raises IllegalState, TransactionFailed after a fatal error."""
         if (again := self._repeated(ABORT)) is not None:
             return again
@@ -150,7 +150,7 @@ class ProducerTransactions:
         self._renews = self._renews or (self._uncertain and self.can_renew)
         return self._begin_operation(ABORT)
 
-    def send_offsets(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: GroupMetadata) -> Operation:
+    def send_offsets(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: GroupMetadata) -> OffsetsCommit:
         """Commits a group's offsets with the transaction. Raises IllegalState, TransactionFailed."""
         self._repeated(SEND_OFFSETS)
         self._refuse_failed(SEND_OFFSETS)
@@ -166,7 +166,7 @@ class ProducerTransactions:
             commit.finish()
         return commit
 
-    def claim(self, operation: Operation) -> None:
+    def claim(self, operation: TransactionalRequestResult) -> None:
         """The application has learnt how the operation ended."""
         if operation is self.operation:
             self.operation = None
@@ -181,7 +181,7 @@ class ProducerTransactions:
         first = "init_transactions and begin_transaction" if self.state is UNINITIALIZED else "begin_transaction"
         raise IllegalState(f"the producer is {self.state.value}, not in a transaction: send needs {first} first")
 
-    def _repeated(self, name: str) -> Operation | None:
+    def _repeated(self, name: str) -> TransactionalRequestResult | None:
         """The pending operation when `name` is called again. Raises IllegalState while that of another call is."""
         operation = self.operation
         if operation is None or operation.name == name:
@@ -199,8 +199,8 @@ class ProducerTransactions:
         if self.state is not IN_TRANSACTION:
             raise IllegalState(f"{name} needs begin_transaction first: the producer is {self.state.value}")
 
-    def _begin_operation(self, name: str) -> Operation:
-        operation = self.operation = Operation(name)
+    def _begin_operation(self, name: str) -> TransactionalRequestResult:
+        operation = self.operation = TransactionalRequestResult(name)
         self._on_change()
         return operation
 
@@ -318,7 +318,7 @@ class ProducerTransactions:
 
     # What follows
 
-    def _become(self, state: ProducerState) -> None:
+    def _become(self, state: ProducerTransactionState) -> None:
         self.state = MOVES.after(self.state, state)
 
     def _succeeded(self, request: CoordinatorRequest, response: Any) -> None:

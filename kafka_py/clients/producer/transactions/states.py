@@ -8,7 +8,7 @@ from enum import Enum
 from kafka_py.base.moves import moves_between
 
 
-class ProducerState(Enum):
+class ProducerTransactionState(Enum):
     """Where a transactional producer is."""
 
     UNINITIALIZED = "uninitialized"
@@ -21,14 +21,14 @@ class ProducerState(Enum):
     FATAL_ERROR = "failed"  # nothing is possible but to close the producer
 
 
-UNINITIALIZED = ProducerState.UNINITIALIZED
-INITIALIZING = ProducerState.INITIALIZING
-READY = ProducerState.READY
-IN_TRANSACTION = ProducerState.IN_TRANSACTION
-COMMITTING = ProducerState.COMMITTING_TRANSACTION
-ABORTING = ProducerState.ABORTING_TRANSACTION
-ABORTABLE_ERROR = ProducerState.ABORTABLE_ERROR
-FATAL_ERROR = ProducerState.FATAL_ERROR
+UNINITIALIZED = ProducerTransactionState.UNINITIALIZED
+INITIALIZING = ProducerTransactionState.INITIALIZING
+READY = ProducerTransactionState.READY
+IN_TRANSACTION = ProducerTransactionState.IN_TRANSACTION
+COMMITTING = ProducerTransactionState.COMMITTING_TRANSACTION
+ABORTING = ProducerTransactionState.ABORTING_TRANSACTION
+ABORTABLE_ERROR = ProducerTransactionState.ABORTABLE_ERROR
+FATAL_ERROR = ProducerTransactionState.FATAL_ERROR
 
 MOVES = moves_between("transactional producer", {
     UNINITIALIZED:   [INITIALIZING, FATAL_ERROR],

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import kafka_py
 from kafka_py.base.meters import MetricTable
-from kafka_py.base.metric_rows import Gauge, Row, Sampled, Total
+from kafka_py.base.metric_rows import Gauge, MetricRow, Sampled, Total
 
 REFERENCE = Path(__file__).resolve().parents[4] / "docs" / "reference" / "metrics.tsv"
 
@@ -58,7 +58,7 @@ def tables() -> Iterator[type[MetricTable]]:
             yield table
 
 
-def names(table: type[MetricTable], row: Row) -> list[str]:
+def names(table: type[MetricTable], row: MetricRow) -> list[str]:
     """As docs/reference/metrics.tsv spells them: attributes of one bean after a blank, own beans after `,name=`."""
     if not table.ONE_BEAN:
         return [f"{table.GROUP},name={row.name}"]

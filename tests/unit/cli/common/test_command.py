@@ -12,7 +12,7 @@ import pytest
 from kafka_py.cli.common.command import (
     CommandFailed,
     CommandParser,
-    LogLines,
+    SignalSafeHandler,
     UsageError,
     forbid_together,
     require,
@@ -132,14 +132,14 @@ def moments_that_leave_the_lock_taken(kind: type[logging.StreamHandler]) -> tupl
 
 
 def test_a_signal_in_a_warning_leaves_no_lock_taken_at_which_another_thread_would_wait():
-    moments, taken = moments_that_leave_the_lock_taken(LogLines)
+    moments, taken = moments_that_leave_the_lock_taken(SignalSafeHandler)
     assert moments > 20
     assert taken == 0
     assert moments_that_leave_the_lock_taken(logging.StreamHandler)[1] > 0  # so the test would see one
 
 
 def test_only_records_that_the_filters_pass_are_written(capsys: pytest.CaptureFixture[str]):
-    handler = LogLines(sys.stderr)
+    handler = SignalSafeHandler(sys.stderr)
     handler.addFilter(lambda record: record.levelno >= logging.WARNING)
     for level in (logging.INFO, logging.WARNING):
         handler.handle(logging.LogRecord("x", level, "", 0, "%s went", ("it",), None))

@@ -9,13 +9,13 @@ import pytest
 from kafka_py.base.errors import KafkaError
 from kafka_py.cli.common.command import CommandFailed, Refused
 from kafka_py.cli.config_admin import scram_credentials
-from kafka_py.cli.config_admin.configs_quotas import QuotaEntity, alter, describe, quota_entity_of
+from kafka_py.cli.config_admin.configs_quotas import ConfigEntity, alter, describe, quota_entity_of
 from kafka_py.cli.config_admin.entities import Changes, Entity
 from kafka_py.cli.configs import parser, quota_parts_of
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.zk.store import ZkStore
 
-ALICE = QuotaEntity(Entity("users", "alice"))
+ALICE = ConfigEntity(Entity("users", "alice"))
 
 
 def entity(line):
@@ -89,11 +89,11 @@ def test_quotas_are_written_announced_and_shown(capsys):
         change(both, {"controller_mutation_rate": "5"}),
         change(entity("--alter --client-defaults"), {"consumer_byte_rate": "9"}),
         change(ALICE, {}, "producer_byte_rate"),
-        shown(QuotaEntity(Entity("users", None))),
-        shown(QuotaEntity(Entity("users", None), Entity("clients", None))),
-        shown(QuotaEntity(Entity("users", "alice"), Entity("clients", None))),
-        shown(QuotaEntity(Entity("clients", None))),
-        shown(QuotaEntity(Entity("users", "nobody"))),
+        shown(ConfigEntity(Entity("users", None))),
+        shown(ConfigEntity(Entity("users", None), Entity("clients", None))),
+        shown(ConfigEntity(Entity("users", "alice"), Entity("clients", None))),
+        shown(ConfigEntity(Entity("clients", None))),
+        shown(ConfigEntity(Entity("users", "nobody"))),
     )
     assert json.loads(tree["/config/users/alice"]) == {"version": 1, "config": {"request_percentage": "12.5"}}
     changes = [json.loads(data)["entity_path"] for path, data in sorted(tree.items()) if "/config_change_" in path]

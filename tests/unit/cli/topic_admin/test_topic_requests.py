@@ -3,13 +3,13 @@
 import pytest
 
 from kafka_py.cli.common.command import CommandFailed
-from kafka_py.cli.topic_admin.topic_requests import TopicRequest, parse_assignment, require_found, select_topics
+from kafka_py.cli.topic_admin.topic_requests import TopicAction, parse_assignment, require_found, select_topics
 
 NAMES = ["orders", "orders-eu", "clicks", "__consumer_offsets"]
 
 
 def test_no_pattern_means_all_topics_sorted():
-    assert select_topics(NAMES, TopicRequest("list")) == ["__consumer_offsets", "clicks", "orders", "orders-eu"]
+    assert select_topics(NAMES, TopicAction("list")) == ["__consumer_offsets", "clicks", "orders", "orders-eu"]
 
 
 @pytest.mark.parametrize(
@@ -24,39 +24,39 @@ def test_no_pattern_means_all_topics_sorted():
     ],
 )
 def test_a_pattern_matches_the_whole_name_and_commas_part_alternatives(pattern, found):
-    assert select_topics(NAMES, TopicRequest("list", pattern)) == found
+    assert select_topics(NAMES, TopicAction("list", pattern)) == found
 
 
 def test_internal_topics_can_be_left_out():
-    assert select_topics(NAMES, TopicRequest("list", ".*", exclude_internal=True)) == ["clicks", "orders", "orders-eu"]
+    assert select_topics(NAMES, TopicAction("list", ".*", exclude_internal=True)) == ["clicks", "orders", "orders-eu"]
 
 
 def test_a_pattern_that_is_no_regular_expression_is_one_clear_line():
     with pytest.raises(CommandFailed, match=r"^orders\( is an invalid regex"):
-        select_topics(NAMES, TopicRequest("list", "orders("))
+        select_topics(NAMES, TopicAction("list", "orders("))
 
 
 def test_nothing_found_is_an_error_unless_it_may_be():
     with pytest.raises(CommandFailed, match=r"^Topic 'nope' does not exist as expected$"):
-        require_found([], TopicRequest("delete", "nope"))
-    require_found([], TopicRequest("delete", "nope", if_exists=True))
-    require_found([], TopicRequest("describe"))
-    require_found(["t"], TopicRequest("describe", "t"))
+        require_found([], TopicAction("delete", "nope"))
+    require_found([], TopicAction("delete", "nope", if_exists=True))
+    require_found([], TopicAction("describe"))
+    require_found(["t"], TopicAction("describe", "t"))
 
 
 def test_names_with_dots_or_underscores_are_warned_of():
-    assert TopicRequest("create", "plain-name").collision_warning is None
+    assert TopicAction("create", "plain-name").collision_warning is None
     for name in ("a.b", "a_b"):
-        warning = TopicRequest("create", name).collision_warning
+        warning = TopicAction("create", name).collision_warning
         assert warning is not None and warning.startswith("WARNING: Due to limitations in metric names")
 
 
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
-        (TopicRequest("create", "t", partitions=0), "partitions must be greater than 0"),
-        (TopicRequest("create", "t", replication_factor=0), "between 1 and 32767"),
-        (TopicRequest("create", "t", replication_factor=40_000), "between 1 and 32767"),
+        (TopicAction("create", "t", partitions=0), "partitions must be greater than 0"),
+        (TopicAction("create", "t", replication_factor=0), "between 1 and 32767"),
+        (TopicAction("create", "t", replication_factor=40_000), "between 1 and 32767"),
     ],
 )
 def test_counts_that_no_topic_can_have(request_, message):

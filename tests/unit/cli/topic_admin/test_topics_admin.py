@@ -6,7 +6,7 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.cli.common.command import CommandFailed
-from kafka_py.cli.topic_admin.topic_requests import TopicRequest
+from kafka_py.cli.topic_admin.topic_requests import TopicAction
 from kafka_py.cli.topic_admin.topics_admin import carry_out
 from kafka_py.clients.admin.brokers import ClusterDescription
 from kafka_py.clients.admin.resources import ConfigEntry, ConfigSource
@@ -74,7 +74,7 @@ class FakeAdmin:
 
 def test_create_says_so_and_leaves_defaults_to_the_broker(capsys):
     admin = FakeAdmin()
-    carry_out(admin, TopicRequest("create", "t", configs={"flush.ms": "1"}))
+    carry_out(admin, TopicAction("create", "t", configs={"flush.ms": "1"}))
     (topic,) = admin.created
     assert (topic.num_partitions, topic.replication_factor, topic.configs) == (-1, -1, {"flush.ms": "1"})
     assert capsys.readouterr().out == "Created topic t.\n"
@@ -82,36 +82,36 @@ def test_create_says_so_and_leaves_defaults_to_the_broker(capsys):
 
 def test_create_hands_an_assignment_on():
     admin = FakeAdmin()
-    carry_out(admin, TopicRequest("create", "t", assignment={0: [1, 2]}))
+    carry_out(admin, TopicAction("create", "t", assignment={0: [1, 2]}))
     assert admin.created[0].replica_assignments == {0: [1, 2]}
 
 
 def test_an_existing_topic_is_an_error_unless_it_may_exist(capsys):
     admin = FakeAdmin({"t": [(1, [1])]})
     with pytest.raises(KafkaError, match="already exists"):
-        carry_out(admin, TopicRequest("create", "t"))
-    carry_out(admin, TopicRequest("create", "t", if_not_exists=True))
+        carry_out(admin, TopicAction("create", "t"))
+    carry_out(admin, TopicAction("create", "t", if_not_exists=True))
     assert capsys.readouterr().out == ""
 
 
 def test_list_prints_names_in_order(capsys):
     admin = FakeAdmin({"b": [], "a": [], "__consumer_offsets": []})
-    carry_out(admin, TopicRequest("list"))
-    carry_out(admin, TopicRequest("list", exclude_internal=True))
+    carry_out(admin, TopicAction("list"))
+    carry_out(admin, TopicAction("list", exclude_internal=True))
     assert capsys.readouterr().out.split() == ["__consumer_offsets", "a", "b", "a", "b"]
 
 
 def test_delete_and_alter_print_nothing(capsys):
     admin = FakeAdmin({"a1": [(1, [1])], "a2": [(1, [1])], "b": [(1, [1])]})
-    carry_out(admin, TopicRequest("delete", "a.*"))
-    carry_out(admin, TopicRequest("alter", "b", partitions=4))
+    carry_out(admin, TopicAction("delete", "a.*"))
+    carry_out(admin, TopicAction("alter", "b", partitions=4))
     assert admin.deleted == ["a1", "a2"] and admin.partitions == {"b": 4}
     assert capsys.readouterr().out == ""
 
 
 def test_alter_gives_the_new_part_of_an_assignment():
     admin = FakeAdmin({"t": [(1, [1]), (2, [2])]})
-    carry_out(admin, TopicRequest("alter", "t", partitions=3, assignment={0: [1, 2], 1: [2, 1], 2: [1, 2]}))
+    carry_out(admin, TopicAction("alter", "t", partitions=3, assignment={0: [1, 2], 1: [2, 1], 2: [1, 2]}))
     assert admin.partitions == {"t": NewPartitions(3, [[1, 2]])}
 
 
@@ -119,13 +119,13 @@ def test_alter_gives_the_new_part_of_an_assignment():
 def test_nothing_that_matches_is_an_error(action):
     admin = FakeAdmin({"other": [(1, [1])]})
     with pytest.raises(CommandFailed, match="Topic 'nope' does not exist as expected"):
-        carry_out(admin, TopicRequest(action, "nope", partitions=3))
-    carry_out(admin, TopicRequest(action, "nope", partitions=3, if_exists=True))
+        carry_out(admin, TopicAction(action, "nope", partitions=3))
+    carry_out(admin, TopicAction(action, "nope", partitions=3, if_exists=True))
     assert not admin.deleted and not admin.partitions
 
 
 def test_describe_shows_id_and_settings_that_are_not_default(capsys):
-    carry_out(FakeAdmin({"t": [(1, [1, 2]), (None, [2])]}), TopicRequest("describe", "t"))
+    carry_out(FakeAdmin({"t": [(1, [1, 2]), (None, [2])]}), TopicAction("describe", "t"))
     assert capsys.readouterr().out.splitlines() == [
         "Topic: t\tTopicId: AAAAAAAAAAAAAAAAAAAABw\tPartitionCount: 2\tReplicationFactor: 2\t"
         "Configs: segment.bytes=14,flush.ms=1",
@@ -140,5 +140,5 @@ def test_describe_shows_id_and_settings_that_are_not_default(capsys):
 )
 def test_describe_filters_by_the_topics_own_min_isr(report, shown, capsys):
     admin = FakeAdmin({"t": [(1, [1, 2]), (1, [1]), (None, [2])]}, min_isr="2")
-    carry_out(admin, TopicRequest("describe", report=report))
+    carry_out(admin, TopicAction("describe", report=report))
     assert [line.split("\t")[2].removeprefix("Partition: ") for line in capsys.readouterr().out.splitlines()] == shown

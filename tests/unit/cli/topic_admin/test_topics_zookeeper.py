@@ -9,7 +9,7 @@ import pytest
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.cli.common.command import CommandFailed
-from kafka_py.cli.topic_admin.topic_requests import TopicRequest
+from kafka_py.cli.topic_admin.topic_requests import TopicAction
 from kafka_py.cli.topic_admin.topics_zookeeper import CONFIG_WARNING, KEYS_WARNING, carry_out
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.zk.access import NOT_FENCED
@@ -58,7 +58,7 @@ def world():
 
 
 def create(name, partitions=2, factor=2, **more):
-    return TopicRequest("create", name, partitions, factor, **more)
+    return TopicAction("create", name, partitions, factor, **more)
 
 
 def test_create_writes_assignment_and_configs_without_topic_id(world, capsys):
@@ -71,7 +71,7 @@ def test_create_writes_assignment_and_configs_without_topic_id(world, capsys):
 
 
 def test_create_with_a_given_assignment(world):
-    world.run(TopicRequest("create", "t", assignment={0: [3, 9], 1: [9, 3]}))
+    world.run(TopicAction("create", "t", assignment={0: [3, 9], 1: [9, 3]}))
     assert world.json("/brokers/topics/t")["partitions"] == {"0": [3, 9], "1": [9, 3]}
 
 
@@ -112,16 +112,16 @@ def test_racks_are_used_unless_disabled():
 
 
 def test_list_is_sorted_and_tells_what_is_to_be_deleted(world, capsys):
-    world.run(create("b"), create("a"), create("c"), TopicRequest("delete", "b"))
+    world.run(create("b"), create("a"), create("c"), TopicAction("delete", "b"))
     capsys.readouterr()
-    world.run(TopicRequest("list"))
+    world.run(TopicAction("list"))
     assert capsys.readouterr().out == "a\nb - marked for deletion\nc\n"
 
 
 def test_delete_marks_the_topic_once(world, capsys):
     world.run(create("t"))
     capsys.readouterr()
-    world.run(TopicRequest("delete", "t"), TopicRequest("delete", "t"))
+    world.run(TopicAction("delete", "t"), TopicAction("delete", "t"))
     assert "/admin/delete_topics/t" in world.server.tree()
     first, note, again = capsys.readouterr().out.splitlines()
     assert first == "Topic t is marked for deletion."
@@ -131,20 +131,20 @@ def test_delete_marks_the_topic_once(world, capsys):
 
 def test_internal_topics_are_not_deleted(world):
     with pytest.raises(CommandFailed, match="internal"):
-        world.run(create("__consumer_offsets"), TopicRequest("delete", "__consumer_offsets"))
+        world.run(create("__consumer_offsets"), TopicAction("delete", "__consumer_offsets"))
 
 
 @pytest.mark.parametrize("action", ["delete", "alter", "describe"])
 def test_nothing_that_matches_is_an_error(world, action):
     with pytest.raises(CommandFailed, match="Topic 'nope' does not exist as expected"):
-        world.run(TopicRequest(action, "nope", partitions=3))
-    world.run(TopicRequest(action, "nope", partitions=3, if_exists=True))
+        world.run(TopicAction(action, "nope", partitions=3))
+    world.run(TopicAction(action, "nope", partitions=3, if_exists=True))
 
 
 def test_alter_configs_warns_writes_and_announces(world, capsys):
     world.run(create("t", configs={"flush.ms": "1", "retention.ms": "5"}))
     capsys.readouterr()
-    world.run(TopicRequest("alter", "t", configs={"retention.ms": "6"}, delete_configs=("flush.ms",)))
+    world.run(TopicAction("alter", "t", configs={"retention.ms": "6"}, delete_configs=("flush.ms",)))
     assert capsys.readouterr().out == f"{CONFIG_WARNING}\nUpdated config for topic t.\n"
     assert world.json("/config/topics/t")["config"] == {"retention.ms": "6"}
     assert world.json("/config/changes/config_change_0000000000") == {"version": 2, "entity_path": "topics/t"}
@@ -156,7 +156,7 @@ def test_more_partitions_keep_those_there_and_the_topic_id(world, capsys):
     async def with_id(store):
         await store.topics.create("t", TopicAssignment.of({0: [2, 3], 1: [3, 1]}, topic_id))
 
-    world.run(with_id, TopicRequest("alter", "t", partitions=4))
+    world.run(with_id, TopicAction("alter", "t", partitions=4))
     assert capsys.readouterr().out == f"{KEYS_WARNING}\nAdding partitions succeeded!\n"
     znode = world.json("/brokers/topics/t")
     assert znode["partitions"]["0"] == [2, 3] and znode["partitions"]["1"] == [3, 1] and "topic_id" in znode
@@ -165,17 +165,17 @@ def test_more_partitions_keep_those_there_and_the_topic_id(world, capsys):
 
 
 def test_more_partitions_where_a_given_assignment_says(world):
-    world.run(create("t", 1, 2), TopicRequest("alter", "t", partitions=2, assignment={0: [1, 2], 1: [3, 1]}))
+    world.run(create("t", 1, 2), TopicAction("alter", "t", partitions=2, assignment={0: [1, 2], 1: [3, 1]}))
     assert world.json("/brokers/topics/t")["partitions"]["1"] == [3, 1]
 
 
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
-        (TopicRequest("alter", "t", partitions=2), "currently has 2 partitions"),
-        (TopicRequest("alter", "t", partitions=3, assignment={0: [1, 2]}), "0 assignments are given"),
-        (TopicRequest("alter", "t", partitions=3, assignment={0: [1], 1: [2], 2: [3]}), "Partition 0 has 2 replicas"),
-        (TopicRequest("alter", "t", partitions=3, assignment={0: [1, 2], 1: [2, 3], 2: [3, 9]}), r"Unknown.*\[9\]"),
+        (TopicAction("alter", "t", partitions=2), "currently has 2 partitions"),
+        (TopicAction("alter", "t", partitions=3, assignment={0: [1, 2]}), "0 assignments are given"),
+        (TopicAction("alter", "t", partitions=3, assignment={0: [1], 1: [2], 2: [3]}), "Partition 0 has 2 replicas"),
+        (TopicAction("alter", "t", partitions=3, assignment={0: [1, 2], 1: [2, 3], 2: [3, 9]}), r"Unknown.*\[9\]"),
     ],
 )
 def test_partitions_that_cannot_be_added(world, request_, message):
@@ -195,20 +195,20 @@ def test_describe_shows_states_stored_ids_and_marks(world, capsys):
 
     world.run(prepare)
     capsys.readouterr()
-    world.run(TopicRequest("describe", "t"))
+    world.run(TopicAction("describe", "t"))
     assert capsys.readouterr().out.splitlines() == [
         "Topic: t\tPartitionCount: 3\tReplicationFactor: 2\tConfigs: flush.ms=1",
         "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,2",
         "\tTopic: t\tPartition: 1\tLeader: none\tReplicas: 2,1\tIsr: 2",
         "\tTopic: t\tPartition: 2\tLeader: none\tReplicas: 2,1\tIsr: ",
     ]
-    world.run(TopicRequest("describe", "t", report="under_replicated"))
+    world.run(TopicAction("describe", "t", report="under_replicated"))
     assert [line.split("\t")[2] for line in capsys.readouterr().out.splitlines()] == ["Partition: 1", "Partition: 2"]
 
 
 def test_describe_reads_only_topics_with_own_configs(world, capsys):
     world.run(create("plain"), create("own", configs={"flush.ms": "1"}))
     capsys.readouterr()
-    world.run(TopicRequest("describe", only_overridden=True))
+    world.run(TopicAction("describe", only_overridden=True))
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith("Topic: own\t")

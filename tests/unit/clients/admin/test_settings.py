@@ -3,7 +3,7 @@
 from typing import Any
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.clients import AlterConfig, AlterOperation, ConfigResource, ResourceType
+from kafka_py.clients import AlterConfig, AlterOperation, ConfigResource, ConfigResourceType
 from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.messages.alter_configs import AlterConfigsResourceResponse, AlterConfigsResponse
 from kafka_py.wire.messages.describe_configs import DescribeConfigsRequest
@@ -13,9 +13,9 @@ from kafka_py.wire.messages.incremental_alter_configs import (
     IncrementalAlterConfigsResponse,
 )
 
-TOPIC = ConfigResource(ResourceType.TOPIC, "t")
-BROKERS = [ConfigResource(ResourceType.BROKER, name) for name in "01"]
-EVERY_BROKER = ConfigResource(ResourceType.BROKER, "")
+TOPIC = ConfigResource(ConfigResourceType.TOPIC, "t")
+BROKERS = [ConfigResource(ConfigResourceType.BROKER, name) for name in "01"]
+EVERY_BROKER = ConfigResource(ConfigResourceType.BROKER, "")
 
 
 def test_each_broker_is_asked_about_itself(world: Any) -> None:

@@ -8,7 +8,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode
 from kafka_py.coordinator.groups.member import Protocols
 from kafka_py.coordinator.groups.requests import JoinResult
-from kafka_py.testing.fakes.groups import GROUP, RANGE, GroupWorld, Limits, Reply
+from kafka_py.testing.fakes.groups import GROUP, RANGE, FakeGroupConfig, GroupWorld, Reply
 
 STICKY_TOO = (("sticky", b"topics"), ("range", b"topics"))
 
@@ -272,7 +272,7 @@ def test_a_member_has_the_timeouts_of_its_latest_join() -> None:
 
 def test_a_full_group_turns_newcomers_away() -> None:
     """KIP-389."""
-    world = GroupWorld(Limits(group_max_size=2))
+    world = GroupWorld(FakeGroupConfig(group_max_size=2))
     world.stable("a", "b")
     reply = world.join("c")
     assert reply.value == JoinResult("", error=ErrorCode.GROUP_MAX_SIZE_REACHED)
@@ -281,14 +281,14 @@ def test_a_full_group_turns_newcomers_away() -> None:
 
 @pytest.mark.parametrize("state", ["CompletingRebalance", "Stable"])
 def test_members_of_a_full_group_may_join_again(state: str) -> None:
-    world = GroupWorld(Limits(group_max_size=2))
+    world = GroupWorld(FakeGroupConfig(group_max_size=2))
     _, b = (world.joined if state == "CompletingRebalance" else world.stable)("a", "b")
     assert world.state == state
     assert world.join(member_id=b).value.error is ErrorCode.NONE
 
 
 def test_while_members_join_those_count_who_are_here() -> None:
-    world = GroupWorld(Limits(group_max_size=2))
+    world = GroupWorld(FakeGroupConfig(group_max_size=2))
     a, b = world.stable("a", "b")
     first = world.join(member_id=a)
     newcomer = world.join("c", "", protocols=RANGE)
@@ -300,7 +300,7 @@ def test_while_members_join_those_count_who_are_here() -> None:
 
 
 def test_who_is_awaited_already_is_not_turned_away() -> None:
-    world = GroupWorld(Limits(group_max_size=1))
+    world = GroupWorld(FakeGroupConfig(group_max_size=1))
     first = world.join("a", needs_known_id=False)
     assert error(world.join("b")) is ErrorCode.GROUP_MAX_SIZE_REACHED
     again = world.join(member_id="a-1")
@@ -310,7 +310,7 @@ def test_who_is_awaited_already_is_not_turned_away() -> None:
 
 
 def test_an_id_given_out_is_void_when_the_group_has_filled_up() -> None:
-    world = GroupWorld(Limits(group_max_size=1))
+    world = GroupWorld(FakeGroupConfig(group_max_size=1))
     world.join("a", needs_known_id=True)
     world.stable("b")
     assert error(world.join("a", "a-1")) is ErrorCode.GROUP_MAX_SIZE_REACHED
@@ -318,7 +318,7 @@ def test_an_id_given_out_is_void_when_the_group_has_filled_up() -> None:
 
 
 def test_a_static_member_of_a_full_group_may_come_back() -> None:
-    world = GroupWorld(Limits(group_max_size=1))
+    world = GroupWorld(FakeGroupConfig(group_max_size=1))
     world.join(instance="i")
     world.pass_ms(3000)
     world.sync("i-1")
@@ -361,7 +361,7 @@ def test_the_wait_ends_with_the_rebalance_timeout_though_members_keep_coming() -
 
 
 def test_without_a_delay_the_group_starts_at_once() -> None:
-    world = GroupWorld(Limits(group_initial_rebalance_delay_ms=0))
+    world = GroupWorld(FakeGroupConfig(group_initial_rebalance_delay_ms=0))
     first = world.join("a")
     world.pass_ms(1)
     assert first.value.generation == 1

@@ -6,7 +6,7 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.member import Member
 from kafka_py.coordinator.groups.offsets import GroupOffsets
-from kafka_py.testing.fakes.groups import GROUP, GroupWorld, Limits
+from kafka_py.testing.fakes.groups import GROUP, FakeGroupConfig, GroupWorld
 
 
 def loaded(world: GroupWorld, *member_ids: str) -> Group:
@@ -59,7 +59,7 @@ def test_a_loaded_group_without_members_is_empty() -> None:
 
 def test_a_loaded_group_that_is_too_large_joins_again() -> None:
     """KIP-389."""
-    world = GroupWorld(Limits(group_max_size=1))
+    world = GroupWorld(FakeGroupConfig(group_max_size=1))
     loaded(world, "a", "b")
     assert world.heartbeat("a", 5) is ErrorCode.REBALANCE_IN_PROGRESS
     first = world.join(member_id="a")

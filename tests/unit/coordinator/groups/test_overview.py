@@ -3,7 +3,7 @@
 import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.coordinator.groups.overview import DescribedMember, GroupDescription, ListedGroup
+from kafka_py.coordinator.groups.overview import DescribedMember, GroupDescription, GroupOverview
 from kafka_py.testing.fakes.groups import GROUP, GroupWorld
 
 
@@ -51,9 +51,9 @@ def test_groups_are_listed_all_or_by_state() -> None:
     world.join("b", group_id="two", protocol_type="connect")
     world.store.get_or_create("three")
     listed = [
-        ListedGroup("one", "consumer", "CompletingRebalance"),
-        ListedGroup("two", "connect", "PreparingRebalance"),
-        ListedGroup("three", "", "Empty"),
+        GroupOverview("one", "consumer", "CompletingRebalance"),
+        GroupOverview("two", "connect", "PreparingRebalance"),
+        GroupOverview("three", "", "Empty"),
     ]
     assert world.membership.list_groups() == listed
     assert world.membership.list_groups(["Empty", "PreparingRebalance"]) == listed[1:]

@@ -12,7 +12,7 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.coordinator.groups.member import Protocols
 from kafka_py.coordinator.groups.requests import JoinResult, Leaver
 from kafka_py.coordinator.groups.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
-from kafka_py.testing.fakes.groups import GROUP, GroupWorld, Limits, Reply
+from kafka_py.testing.fakes.groups import GROUP, FakeGroupConfig, GroupWorld, Reply
 
 STEPS = 300
 SEEDS = range(25)
@@ -32,7 +32,7 @@ class Schedule:
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
-        self.world = GroupWorld(Limits(group_max_size=self.chance.choice((3, 100))))
+        self.world = GroupWorld(FakeGroupConfig(group_max_size=self.chance.choice((3, 100))))
         self.known: list[str] = ["never-1"]
         self.replies: list[Reply] = []  # type: ignore[type-arg]
         self.generation = 0

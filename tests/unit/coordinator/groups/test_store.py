@@ -25,7 +25,7 @@ from kafka_py.log.model.answers import Origin
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.compression import Codec
 from kafka_py.records.control import ControlType
-from kafka_py.testing.fakes.groups import Limits
+from kafka_py.testing.fakes.groups import FakeGroupConfig
 from kafka_py.testing.fakes.replicas import timers_of
 from kafka_py.testing.fakes.stored_groups import GROUP, PARTITION, StoredGroups, commit
 from kafka_py.testing.fakes.stored_logs import LogWorld
@@ -416,7 +416,7 @@ class TestEmptyGenerations:
     @pytest.fixture
     def joined(self, world: StoredGroups) -> Membership:
         membership = Membership(
-            world.store, world.disk.clock, timers_of(world.disk.clock), Limits, new_id=lambda: "x"
+            world.store, world.disk.clock, timers_of(world.disk.clock), FakeGroupConfig, new_id=lambda: "x"
         )
         group = world.stable_group()
         assert world.persist(group) is ErrorCode.NONE

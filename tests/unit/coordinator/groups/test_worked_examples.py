@@ -11,13 +11,13 @@ from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.member import Member
 from kafka_py.coordinator.groups.offsets import GroupOffsets
 from kafka_py.coordinator.groups.states import PREPARING_REBALANCE
-from kafka_py.testing.fakes.groups import GROUP, GroupWorld, Limits, MemoryStore, Reply
+from kafka_py.testing.fakes.groups import GROUP, FakeGroupConfig, GroupWorld, MemoryStore, Reply
 
 
 @pytest.mark.parametrize(("session_ms", "allowed"), [(5999, False), (6000, True), (300_000, True), (300_001, False)])
 def test_w7_13_session_timeouts_outside_the_limits_are_refused(session_ms: int, allowed: bool) -> None:
     """W7.13, with the upper limit of its time (the default is 1,800,000 now)."""
-    world = GroupWorld(Limits(group_max_session_timeout_ms=300_000))
+    world = GroupWorld(FakeGroupConfig(group_max_session_timeout_ms=300_000))
     reply = world.join(session_ms=session_ms)
     assert reply.is_parked is allowed
     assert allowed or reply.value.error is ErrorCode.INVALID_SESSION_TIMEOUT

@@ -6,7 +6,14 @@ from collections.abc import Iterable
 import pytest
 
 from kafka_py.log.compaction import compaction
-from kafka_py.log.compaction.compaction import Dirtiness, LastBatch, Part, RecordFilter, Transactions, group_parts
+from kafka_py.log.compaction.compaction import (
+    CleanedTransactionMetadata,
+    Dirtiness,
+    LastBatch,
+    Part,
+    RecordFilter,
+    group_parts,
+)
 from kafka_py.log.compaction.key_offsets import KeyOffsets
 from kafka_py.log.segments.txn_index import AbortedTxn
 from kafka_py.records.batch import (
@@ -73,7 +80,7 @@ def filter_with(
     for key, offset in keys.items():
         table.put(key, offset)
     table.latest = latest
-    return RecordFilter(table, Transactions(), producers or {}, first_dirty=first_dirty)
+    return RecordFilter(table, CleanedTransactionMetadata(), producers or {}, first_dirty=first_dirty)
 
 
 def retained_records(
@@ -158,13 +165,13 @@ def in_transaction(*records: tuple[int, bytes, bytes | None]) -> memoryview:
 def test_data_of_an_aborted_transaction_goes_and_its_marker_only_afterwards() -> None:
     aborted = AbortedTxn(7, 10, 20, 21)
     record_filter = filter_with({b"a": 10}, 30)
-    record_filter.transactions = Transactions([aborted])
+    record_filter.transactions = CleanedTransactionMetadata([aborted])
     assert retained_records(record_filter, in_transaction((10, b"a", b"1"))) is None
     assert offsets(retained_records(record_filter, marker(20, ControlType.ABORT))) == [20]
     assert record_filter.transactions.kept == [aborted]
-    record_filter.transactions = Transactions([aborted])
+    record_filter.transactions = CleanedTransactionMetadata([aborted])
     assert offsets(retained_records(record_filter, marker(20, ControlType.ABORT), keeps_deletes=True)) == [20]
-    record_filter.transactions = Transactions([aborted])
+    record_filter.transactions = CleanedTransactionMetadata([aborted])
     assert retained_records(record_filter, marker(20, ControlType.ABORT)) is None
     assert record_filter.transactions.kept == []
 
@@ -186,7 +193,7 @@ def test_the_marker_that_alone_tells_of_a_producer_leaves_its_header() -> None:
 
 def test_a_producer_that_aborts_and_then_commits_keeps_what_it_committed() -> None:
     record_filter = filter_with({b"a": 12}, 30)
-    record_filter.transactions = Transactions([AbortedTxn(7, 10, 11, 12)])
+    record_filter.transactions = CleanedTransactionMetadata([AbortedTxn(7, 10, 11, 12)])
     assert retained_records(record_filter, in_transaction((10, b"a", b"1"))) is None
     assert retained_records(record_filter, marker(11, ControlType.ABORT)) is not None
     assert offsets(retained_records(record_filter, in_transaction((12, b"a", b"2")))) == [12]

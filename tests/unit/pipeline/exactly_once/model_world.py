@@ -8,8 +8,8 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.pipeline.exactly_once import protocol
 from kafka_py.pipeline.exactly_once.decisions import (
     Decision,
+    DecisionState,
     Driver,
-    Ledger,
     Outcome,
     Prepared,
     begun_record,
@@ -92,7 +92,7 @@ class ModelWorld(protocol.World):
         self.cluster.step()
         return Driver(1, epoch)
 
-    def read_ledger(self, driver: Driver) -> tuple[Driver, Ledger]:
+    def read_ledger(self, driver: Driver) -> tuple[Driver, DecisionState]:
         self.cluster.step()
         driver = self._note(driver, begun_record(PREFIX, driver))
         return driver, self._ledger(0)
@@ -105,8 +105,8 @@ class ModelWorld(protocol.World):
             driver = driver._replace(sequence=driver.sequence + 1)
         return driver
 
-    def _ledger(self, first: int) -> Ledger:
-        ledger = Ledger(PREFIX, last_offset=len(self.cluster.log) - 1)
+    def _ledger(self, first: int) -> DecisionState:
+        ledger = DecisionState(PREFIX, last_offset=len(self.cluster.log) - 1)
         for key, value, _ in self.cluster.log[first:]:
             ledger.apply(key, value)
         return ledger

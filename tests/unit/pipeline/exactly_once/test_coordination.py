@@ -9,7 +9,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.transaction_calls import ENDED, ProducerEpoch
 from kafka_py.pipeline.exactly_once import coordination, decisions
 from kafka_py.pipeline.exactly_once.coordination import ClusterWorld, SinkName
-from kafka_py.pipeline.exactly_once.decisions import Decision, Driver, Ledger, Outcome, Prepared
+from kafka_py.pipeline.exactly_once.decisions import Decision, DecisionState, Driver, Outcome, Prepared
 from kafka_py.pipeline.exactly_once.slots import Claim, Lease
 
 ONE = Prepared("p-1", 7, 3, TopicPartition("t", 0), 40)
@@ -182,7 +182,7 @@ def test_what_a_task_and_the_end_of_its_batch_read_is_what_came_since_its_beginn
     driver, ledger = world.read_ledger(Driver(5, 3))
     assert (driver, ledger.last_offset, ledger.begun) == (Driver(5, 3, 1), 0, (5, 3))
     claim = Claim("p-1", 0, 0, 88, driver.identity)
-    assert world.claim(claim, 0) == Ledger("p", slots={"p-1": claim}, claims=[claim], last_offset=1)
+    assert world.claim(claim, 0) == DecisionState("p", slots={"p-1": claim}, claims=[claim], last_offset=1)
     assert world._log.appended[1][1:] == (None, None)
     driver, ledger = world.close_batch(driver, 0)
     assert (driver, ledger.claims, ledger.closed, ledger.begun) == (Driver(5, 3, 2), [claim], (5, 3), None)

@@ -8,9 +8,9 @@ from kafka_py.clients.transaction_calls import ProducerEpoch
 from kafka_py.pipeline.exactly_once import decisions
 from kafka_py.pipeline.exactly_once.decisions import (
     Decision,
+    DecisionState,
     Driver,
     Finished,
-    Ledger,
     Outcome,
     Prepared,
     Verdict,
@@ -33,7 +33,7 @@ CLAIM = Claim("p-3-1", 3, 1, 88, ProducerEpoch(5, 3))
 
 
 def ledger_of(*records, prefix="p"):
-    ledger = Ledger(prefix)
+    ledger = DecisionState(prefix)
     for key, value in records:
         ledger.apply(key, value)
     return ledger

@@ -21,7 +21,7 @@ from kafka_py.clients import (
     TransactionAborted,
     TransactionFailed,
 )
-from kafka_py.clients.producer.transactions.states import ProducerState
+from kafka_py.clients.producer.transactions.states import ProducerTransactionState
 from kafka_py.testing.fakes.fake_cluster import CUT, CUT_AFTER, HANG, Trouble
 from kafka_py.testing.fakes.fake_groups import FakeGroup, FakeMember
 from kafka_py.testing.fakes.memory_wire import MemoryCluster, MemoryWires
@@ -74,7 +74,7 @@ def with_world(test: Callable[[World], Coroutine[Any, Any, None]]) -> None:
     run_virtual(test(World()))
 
 
-def state_of(producer: AsyncProducer) -> ProducerState:
+def state_of(producer: AsyncProducer) -> ProducerTransactionState:
     assert producer._core._transactions is not None
     return producer._core._transactions.state
 
@@ -189,7 +189,7 @@ def test_w7_25_the_first_of_two_producers_is_fenced() -> None:
             with pytest.raises((ProducerFenced, TransactionFailed)):
                 await old.commit_transaction()
             assert late.exception() is not None
-            if state_of(old) is not ProducerState.FATAL_ERROR:
+            if state_of(old) is not ProducerTransactionState.FATAL_ERROR:
                 with pytest.raises(ProducerFenced, match="another producer"):
                     await old.abort_transaction()
             with pytest.raises(ProducerFenced):
@@ -355,7 +355,8 @@ def test_a_call_that_timed_out_can_be_repeated(method: str) -> None:
                     await producer.begin_transaction()
             await asyncio.sleep(0.3)
             if method == "commit":  # it has succeeded meanwhile, and that is said first
-                assert state_of(producer) in (ProducerState.COMMITTING_TRANSACTION, ProducerState.READY)
+                ending = (ProducerTransactionState.COMMITTING_TRANSACTION, ProducerTransactionState.READY)
+                assert state_of(producer) in ending
             for _ in range(3):
                 try:
                     await calls[method]()
@@ -388,7 +389,7 @@ def test_a_cancelled_task_aborts_its_block() -> None:
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            assert state_of(producer) is ProducerState.READY
+            assert state_of(producer) is ProducerTransactionState.READY
         assert world.outcomes == [False]
 
     with_world(scenario)

@@ -9,7 +9,7 @@ from kafka_py.clients.producer.batches import ProducerBatch
 from kafka_py.clients.producer.lanes import Lane
 from kafka_py.clients.producer.transactions.identity import TransactionalIdentity
 from kafka_py.clients.producer.transactions.manager import ProducerTransactions
-from kafka_py.clients.producer.transactions.states import ProducerState
+from kafka_py.clients.producer.transactions.states import ProducerTransactionState
 from kafka_py.records.batch import read_header
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.wire.messages.add_partitions_to_txn import (
@@ -118,7 +118,7 @@ def test_a_gap_that_nothing_can_fill_is_not_retried_and_takes_another_epoch() ->
         world.lane.in_flight.remove(batch)
     assert not world.identity.refuse(first)
     world.identity.give_up(first, KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER))
-    assert world.transactions.state is ProducerState.ABORTABLE_ERROR
+    assert world.transactions.state is ProducerTransactionState.ABORTABLE_ERROR
     assert not world.identity.refuse(second)
     world.transactions.abort()
     request = world.transactions.advance(flushed=True)
@@ -138,7 +138,7 @@ def test_sequences_of_refused_batches_are_used_again_where_there_is_no_other_epo
         world.lane.in_flight.remove(batch)
         assert not world.identity.refuse(batch)
         world.identity.give_up(batch, KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER))
-    assert world.transactions.state is ProducerState.ABORTABLE_ERROR
+    assert world.transactions.state is ProducerTransactionState.ABORTABLE_ERROR
     later = world.add()
     assert world.send() is later
     assert later.sequence == first.sequence == 1
@@ -150,7 +150,7 @@ def test_a_refused_batch_whose_first_attempt_may_be_stored_is_fatal_where_there_
     first.attempts = 2
     world.lane.in_flight.remove(first)
     world.identity.give_up(first, KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED))
-    assert world.transactions.state is ProducerState.FATAL_ERROR
+    assert world.transactions.state is ProducerTransactionState.FATAL_ERROR
 
 
 @pytest.mark.parametrize("code", [ErrorCode.REQUEST_TIMED_OUT, ErrorCode.UNKNOWN_SERVER_ERROR])
@@ -159,4 +159,4 @@ def test_a_batch_that_may_be_stored_is_fatal_where_there_is_no_other_epoch(code:
     world.transactions.can_renew = False
     world.lane.in_flight.remove(first)
     world.identity.give_up(first, KafkaError(code))
-    assert world.transactions.state is ProducerState.FATAL_ERROR
+    assert world.transactions.state is ProducerTransactionState.FATAL_ERROR

@@ -14,9 +14,9 @@ from kafka_py.clients.consumer.assignors.assignor import GroupMetadata
 from kafka_py.clients.errors import IllegalState, ProducerFenced, TransactionAborted, TransactionFailed
 from kafka_py.clients.offsets import OffsetAndMetadata
 from kafka_py.clients.producer.idempotence import ProducerIdentity
-from kafka_py.clients.producer.transactions.coordinator_requests import CoordinatorRequest, Operation
+from kafka_py.clients.producer.transactions.coordinator_requests import CoordinatorRequest, TransactionalRequestResult
 from kafka_py.clients.producer.transactions.manager import ProducerTransactions
-from kafka_py.clients.producer.transactions.states import ProducerState
+from kafka_py.clients.producer.transactions.states import ProducerTransactionState
 from kafka_py.clients.producer.transactions.treatments import RequestKind, Treatment, treatment
 from kafka_py.wire.messages.add_offsets_to_txn import AddOffsetsToTxnResponse
 from kafka_py.wire.messages.add_partitions_to_txn import (
@@ -32,7 +32,7 @@ from kafka_py.wire.messages.txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 
-S, K, E = ProducerState, RequestKind, ErrorCode
+S, K, E = ProducerTransactionState, RequestKind, ErrorCode
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 GROUP = GroupMetadata("g", 3, "member")
 OFFSETS = {A: OffsetAndMetadata(7)}
@@ -154,7 +154,7 @@ def initializing() -> Machine:
     return machine
 
 
-MAKE: dict[ProducerState, Callable[[], Machine]] = {
+MAKE: dict[ProducerTransactionState, Callable[[], Machine]] = {
     S.UNINITIALIZED: Machine,
     S.INITIALIZING: initializing,
     S.READY: ready,
@@ -180,13 +180,13 @@ ALLOWED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("state", ProducerState)
-def test_states_are_reached(state: ProducerState) -> None:
+@pytest.mark.parametrize("state", ProducerTransactionState)
+def test_states_are_reached(state: ProducerTransactionState) -> None:
     assert MAKE[state]().state is state
 
 
-@pytest.mark.parametrize(("name", "state"), list(itertools.product(CALLS, ProducerState)))
-def test_each_call_in_each_state(name: str, state: ProducerState) -> None:
+@pytest.mark.parametrize(("name", "state"), list(itertools.product(CALLS, ProducerTransactionState)))
+def test_each_call_in_each_state(name: str, state: ProducerTransactionState) -> None:
     """A call that makes no sense says what does; after an error it says that, and whether an abort helps."""
     machine = MAKE[state]()
     if (name, state) in ALLOWED:
@@ -204,15 +204,18 @@ def test_each_call_in_each_state(name: str, state: ProducerState) -> None:
         assert any(word in str(refused.value) for word in ("transaction", "before"))
 
 
-def in_each_state() -> list[tuple[str, Callable[[], tuple[Machine, CoordinatorRequest, Operation | None]]]]:
+Asked = tuple[Machine, CoordinatorRequest, TransactionalRequestResult | None]
+
+
+def in_each_state() -> list[tuple[str, Callable[[], Asked]]]:
     """Every request in every state in which it can be in flight, with the call that waits for it."""
 
-    def initial() -> tuple[Machine, CoordinatorRequest, Operation | None]:
+    def initial() -> Asked:
         machine = Machine()
         operation = machine.initialize()
         return machine, machine.due(K.INIT_PRODUCER_ID), operation
 
-    def renewing() -> tuple[Machine, CoordinatorRequest, Operation | None]:
+    def renewing() -> Asked:
         machine = in_transaction(A)
         machine.batch_failed(KafkaError(E.REQUEST_TIMED_OUT), has_gap=True)
         operation = machine.abort()
@@ -221,10 +224,10 @@ def in_each_state() -> list[tuple[str, Callable[[], tuple[Machine, CoordinatorRe
         assert (request.message.producer_id, request.message.producer_epoch) == (9, 0)
         return machine, request, operation
 
-    def asked(kind: RequestKind, then: Callable[[Machine], Operation | None]) -> Any:
-        def make() -> tuple[Machine, CoordinatorRequest, Operation | None]:
+    def asked(kind: RequestKind, then: Callable[[Machine], TransactionalRequestResult | None]) -> Any:
+        def make() -> Asked:
             machine = in_transaction(A)
-            waiting: Operation | None = None
+            waiting: TransactionalRequestResult | None = None
             if kind is K.ADD_PARTITIONS:
                 machine.may_send(B)
             elif kind in (K.ADD_OFFSETS, K.COMMIT_OFFSETS):
@@ -359,7 +362,7 @@ def test_the_end_waits_for_batches_and_partitions() -> None:
 
 
 @pytest.mark.parametrize("end", [Machine.commit, Machine.abort])
-def test_an_empty_transaction_needs_no_request(end: Callable[[Machine], Operation]) -> None:
+def test_an_empty_transaction_needs_no_request(end: Callable[[Machine], TransactionalRequestResult]) -> None:
     machine = in_transaction()
     operation = end(machine)
     assert machine.advance(flushed=False) is None

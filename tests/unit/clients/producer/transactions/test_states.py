@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from kafka_py.base.moves import IllegalMove
-from kafka_py.clients.producer.transactions.states import MOVES, ProducerState
+from kafka_py.clients.producer.transactions.states import MOVES, ProducerTransactionState
 
-S = ProducerState
+S = ProducerTransactionState
 ROOT = Path(__file__).resolve().parents[5]
 ALLOWED = {
     (S.UNINITIALIZED, S.INITIALIZING),
@@ -25,8 +25,10 @@ ALLOWED = {
 }
 
 
-@pytest.mark.parametrize(("state", "target"), list(itertools.product(ProducerState, ProducerState)))
-def test_every_move_is_allowed_or_refused_as_in_apache_kafka(state: ProducerState, target: ProducerState) -> None:
+@pytest.mark.parametrize(("state", "target"), list(itertools.product(S, S)))
+def test_every_move_is_allowed_or_refused_as_in_apache_kafka(
+    state: ProducerTransactionState, target: ProducerTransactionState
+) -> None:
     if (state, target) in ALLOWED or (target is S.FATAL_ERROR and state is not S.FATAL_ERROR):
         assert MOVES.after(state, target) is target
     else:
