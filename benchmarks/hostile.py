@@ -136,11 +136,19 @@ def _fetch(*topics: FetchTopic, session_epoch: int = -1, **more: Any) -> bytes:
                              session_epoch=session_epoch, **more), 11)  # fmt: skip
 
 
+def _huge(partitions: int, factor: int, *, assigned: int = 0) -> CreatableTopic:
+    rows = [CreatableReplicaAssignment(partition_index=number, broker_ids=[0]) for number in range(assigned)]
+    return CreatableTopic(
+        name="huge", num_partitions=partitions, replication_factor=factor, assignments=rows, configs=[]
+    )
+
+
+def _first_partition(max_bytes: int) -> FetchPartition:
+    return FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=max_bytes)
+
+
 def _invented(topics: int, mark: str = "") -> list[FetchTopic]:
-    return [
-        FetchTopic(topic=f"invented{mark}{number}", partitions=[FetchPartition(partition=0, partition_max_bytes=1)])
-        for number in range(topics)
-    ]
+    return [FetchTopic(topic=f"invented{mark}{n}", partitions=[_first_partition(1)]) for n in range(topics)]
 
 
 def _produce(topic: str, records: bytes) -> bytes:
@@ -154,7 +162,7 @@ def _offsets_by_time(topic: str, times: int) -> bytes:
 
 
 def _configs(kind: int, names: Sequence[str]) -> bytes:
-    resources = [DescribeConfigsResource(resource_type=kind, resource_name=name) for name in names]
+    resources = [DescribeConfigsResource(resource_type=kind, resource_name=n, configuration_keys=[]) for n in names]
     return _one(DescribeConfigsRequest(resources=resources, include_synonyms=True, include_documentation=True), 4)
 
 
@@ -217,7 +225,7 @@ def attacks() -> list[Attack]:
             _fetch(*_invented(29_000, str(n)), session_epoch=0) for n in range(4)
         ]),
         Attack("fetch of one partition many times", lambda: [_fetch(
-            FetchTopic(topic=topic, partitions=[FetchPartition(partition=0, partition_max_bytes=1000)] * 50_000)
+            FetchTopic(topic=topic, partitions=[_first_partition(1000)] * 50_000)
         )] * 4),
         Attack("more elements than the bound", lambda: [_one(_metadata(*map(str, range(300_000))), 9)]),
         Attack("frames larger than the bound", lambda: [struct.pack(">ihhih", 50 << 20, 3, 9, 1, -1)]),
@@ -235,10 +243,8 @@ def attacks() -> list[Attack]:
         Attack("invented groups", lambda: [_join(f"group{number}") for number in range(20_000)]),
         Attack("coordinators of invented groups", lambda: [_coordinator(f"g{number}") for number in range(20_000)]),
         Attack("topics of as many partitions as may be", lambda: [
-            _create(CreatableTopic(name="huge", num_partitions=150_000, replication_factor=1)),
-            _create(CreatableTopic(name="huge", num_partitions=-1, replication_factor=-1, assignments=[
-                CreatableReplicaAssignment(partition_index=number, broker_ids=[0]) for number in range(150_000)
-            ])),
+            _create(_huge(150_000, 1)),
+            _create(_huge(-1, -1, assigned=150_000)),
         ]),
         Attack("reassignment to very many brokers", lambda: [_reassign(topic, range(900_000))]),
         Attack("compressed records by the million", lambda: [_produce(COMPACTED, bomb(2_000_000))]),

@@ -22,7 +22,7 @@ from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.wire.messages.fetch import FetchRequest
 
 DAY_MS = 86_400_000
-WEEK = {"retention.ms": 7 * DAY_MS, "segment.ms": 7 * DAY_MS}
+WEEK: dict[str, object] = {"retention.ms": 7 * DAY_MS, "segment.ms": 7 * DAY_MS}
 
 
 @pytest.mark.parametrize("jump_ms", [-400 * DAY_MS, -DAY_MS, -1, DAY_MS, 6 * DAY_MS])
@@ -59,7 +59,7 @@ def test_append_times_that_go_back_leave_offsets_and_look_ups_in_order() -> None
 
 def test_producers_are_not_forgotten_when_the_clock_goes_back() -> None:
     world = LogWorld(WEEK)
-    first = {"producer_id": 4, "producer_epoch": 0, "base_sequence": 0, "timestamp": START_MS}
+    first: dict[str, Any] = {"producer_id": 4, "producer_epoch": 0, "base_sequence": 0, "timestamp": START_MS}
     world.append(stored_batch([b"a"], **first))
     world.clock.jump_wall(-DAY_MS)
     world.log.files.remove_expired_producers(world.clock.wall_ms())
@@ -106,6 +106,7 @@ async def test_a_long_poll_and_a_connection_outlive_jumps(broker: LocalBroker, c
         poll = waiting.send_nowait(long_poll(broker), 11)
         await broker.until(lambda purgatory=purgatory: purgatory.delayed > 0)
         clock.ahead_ms = ahead_ms
+        assert broker.server._sockets is not None
         broker.server._sockets._sweep_idle()
         assert not poll.done()
         offset = (await broker.produce("t", batch(b"v"))).base_offset

@@ -8,7 +8,7 @@ is started past the supervisor.
 
 import ast
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from types import SimpleNamespace
@@ -552,14 +552,17 @@ async def one_metric_and_one_reporter_that_fail_leave_the_others_alone(
         def __init__(self) -> None:
             self.reported: list[dict[str, str]] = []
 
-        def report(self, readings: list[Reading], _now_ms: int) -> None:
+        def configure(self, configs: Mapping[str, object]) -> None:
+            """There is nothing to set."""
+
+        def report(self, readings: Sequence[Reading], now_ms: int) -> None:
             self.reported += [reading.tags for reading in readings]
 
         def close(self) -> None:
             """There is nothing to close."""
 
     class Broken(Reporter):
-        def report(self, readings: list[Reading], now_ms: int) -> None:
+        def report(self, readings: Sequence[Reading], now_ms: int) -> None:
             raise Unforeseen
 
     class Inline:

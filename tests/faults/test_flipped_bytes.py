@@ -6,6 +6,7 @@ format has no means to see it; a record that comes out is one that went in.
 
 import logging
 import random
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from kafka_py.log.loading.meta_properties import InconsistentBrokerId, Inconsist
 from kafka_py.log.log_manager import LogManager
 from kafka_py.log.model.answers import Origin
 from kafka_py.log.model.broker_options import LogOptions
+from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.records.batch import CorruptBatch, iter_headers, iter_records, verify_crc
 from kafka_py.records.control import ControlType, end_txn_marker
 from kafka_py.testing.clock import ManualClock
@@ -69,9 +71,9 @@ class Stored:
         sequence = 0
         for number in range(BATCHES):
             values = [b"%d-%d" % (number, index) * 5 for index in range(1 + number % 3)]
-            producer = {"producer_id": 4, "producer_epoch": 0, "base_sequence": sequence, "transactional": True}
+            producer: dict[str, Any] = {"producer_id": 4, "producer_epoch": 0, "base_sequence": sequence}
             is_theirs = number % 4 == 1
-            made = batch(values, timestamp=1000 + number, **(producer if is_theirs else {}))
+            made = batch(values, timestamp=1000 + number, transactional=is_theirs, **(producer if is_theirs else {}))
             sequence += len(values) if is_theirs else 0
             info = log.append_as_leader(made, number // 8, self.clock.wall_ms())
             self.sent.update({info.first_offset + index: value for index, value in enumerate(values)})
@@ -113,9 +115,15 @@ class Stored:
         return [(position + header.size_bytes, header.next_offset) for position, header in iter_headers(data)]
 
 
+def log_of(dirs: LogManager) -> PartitionLog:
+    log = dirs.get(TP)
+    assert log is not None
+    return log
+
+
 def read_back(dirs: LogManager) -> dict[int, bytes]:
     """Offset -> value of what a consumer gets: it checks each batch's checksum, and stops at one that does not fit."""
-    log = dirs.get(TP)
+    log = log_of(dirs)
     found: dict[int, bytes] = {}
     offset = log.log_start_offset
     while offset < log.log_end_offset:
@@ -198,7 +206,7 @@ def check(stored: Stored, path: str, position: int, where: str, caplog: pytest.L
     missing = [offset for offset in stored.sent if offset < upto and found.get(offset) != stored.sent[offset]]
     assert not missing, f"{where}: {missing} of {upto}"
     if not (stored.clean and is_log):
-        log = dirs.get(TP)
+        log = log_of(dirs)
         end = log.log_end_offset
         assert log.append_as_leader(batch([b"next"]), 9, 0).first_offset == end, where
     log_lookups(dirs)
@@ -206,7 +214,7 @@ def check(stored: Stored, path: str, position: int, where: str, caplog: pytest.L
 
 def log_lookups(dirs: LogManager) -> None:
     """Whatever is asked gets an answer or an error that clients know."""
-    log = dirs.get(TP)
+    log = log_of(dirs)
     for look in (
         lambda: offset_for_timestamp(log, 1010),
         lambda: log.lookups.bytes_available(3, log.log_end_offset),

@@ -26,6 +26,8 @@ from kafka_py.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 Answer = Callable[[Any], Any]
 
+HEARTBEAT = HeartbeatRequest(group_id="", generation_id=0, member_id="")
+
 
 class Broker:
     """Answers Heartbeat with the generation as throttle time, and ApiVersions as told."""
@@ -57,7 +59,7 @@ class Broker:
             self.answer(connection, slot, header)
 
     def answer(self, connection: Connection, slot: int, header: Any) -> None:
-        response = HeartbeatResponse(throttle_time_ms=header.correlation_id)
+        response = HeartbeatResponse(error_code=0, throttle_time_ms=header.correlation_id)
         connection.respond(slot, encode_response(response, header.api_version, header.correlation_id))
 
 
@@ -91,11 +93,11 @@ def test_pipelined_requests_get_their_own_answers() -> None:
         broker = Broker()
         connection = await BrokerConnection.connect("127.0.0.1", broker.port, client_id="me")
         with closing(broker, connection):
-            futures = [connection.send_nowait(HeartbeatRequest(group_id="g"), 4) for _ in range(500)]
+            futures = [connection.send_nowait(HEARTBEAT, 4) for _ in range(500)]
             assert connection.in_flight == 500
             assert [(await future).throttle_time_ms for future in futures] == list(range(500))
             assert connection.in_flight == 0
-            assert (await connection.send(HeartbeatRequest(), 1)).throttle_time_ms == 500
+            assert (await connection.send(HEARTBEAT, 1)).throttle_time_ms == 500
 
     run(scenario)
 
@@ -109,7 +111,7 @@ def test_a_response_that_nobody_foresaw_fails_what_waits_for_it(
         connection = await BrokerConnection.connect("127.0.0.1", broker.port)
         with closing(broker, connection):
             monkeypatch.setattr(client, "decode_response", lambda *_: 1 // 0)
-            futures = [connection.send_nowait(HeartbeatRequest(), 4) for _ in range(2)]
+            futures = [connection.send_nowait(HEARTBEAT, 4) for _ in range(2)]
             for future in futures:
                 with pytest.raises(ConnectionLost, match="ZeroDivisionError"):
                     await future
@@ -125,8 +127,8 @@ def test_a_request_without_answer_does_not_disturb_the_order() -> None:
         broker.park = True
         connection = await BrokerConnection.connect("localhost", broker.port)
         with closing(broker, connection):
-            connection.send_and_forget(HeartbeatRequest(), 4)
-            future = connection.send_nowait(HeartbeatRequest(), 4)
+            connection.send_and_forget(HEARTBEAT, 4)
+            future = connection.send_nowait(HEARTBEAT, 4)
             await until(lambda: len(broker.parked) == 2)
             silent, answered = broker.parked
             silent[0].respond(silent[1], None)
@@ -141,7 +143,7 @@ def test_a_lost_connection_fails_what_is_in_flight() -> None:
         broker = Broker()
         broker.park = True
         connection = await BrokerConnection.connect("127.0.0.1", broker.port)
-        futures = [connection.send_nowait(HeartbeatRequest(), 4) for _ in range(3)]
+        futures = [connection.send_nowait(HEARTBEAT, 4) for _ in range(3)]
         await until(lambda: len(broker.parked) == 3)
         futures[1].cancel()
         broker.server.close()
@@ -150,7 +152,7 @@ def test_a_lost_connection_fails_what_is_in_flight() -> None:
                 await future
         assert connection.closed
         with pytest.raises(ConnectionLost):
-            await connection.send(HeartbeatRequest(), 4)
+            await connection.send(HEARTBEAT, 4)
 
     run(scenario)
 
@@ -161,7 +163,7 @@ def test_close_says_why() -> None:
         broker.park = True
         connection = await BrokerConnection.connect("127.0.0.1", broker.port)
         with closing(broker, connection):
-            future = connection.send_nowait(HeartbeatRequest(), 4)
+            future = connection.send_nowait(HEARTBEAT, 4)
             connection.close("too slow")
             with pytest.raises(ConnectionLost, match=f"127.0.0.1:{broker.port}: too slow"):
                 await future
@@ -181,7 +183,7 @@ def test_an_answer_that_cannot_be_read_ends_the_connection(garbage: bytes) -> No
         connection = await BrokerConnection.connect("127.0.0.1", broker.port)
         with closing(broker, connection):
             with pytest.raises(ConnectionLost, match="cannot be read"):
-                await connection.send(HeartbeatRequest(), 1)
+                await connection.send(HEARTBEAT, 1)
             assert connection.closed
 
     run(scenario)
@@ -219,8 +221,8 @@ def test_connecting_takes_no_longer_than_allowed() -> None:
 
 def test_negotiate_keeps_what_the_broker_speaks() -> None:
     def answer(version: int) -> tuple[ApiVersionsResponse, int]:
-        keys = [ApiVersion(api_key=0, min_version=0, max_version=9), ApiVersion(api_key=9999, max_version=1)]
-        return ApiVersionsResponse(api_keys=keys), version
+        keys = [ApiVersion(api_key=key, min_version=0, max_version=newest) for key, newest in ((0, 9), (9999, 1))]
+        return ApiVersionsResponse(error_code=0, api_keys=keys), version
 
     async def scenario() -> None:
         broker = Broker(answer)
@@ -238,7 +240,8 @@ def test_negotiate_steps_down_to_an_old_broker() -> None:
     def answer(version: int) -> tuple[ApiVersionsResponse, int]:
         asked.append(version)
         code = ErrorCode.UNSUPPORTED_VERSION if version > 2 else ErrorCode.NONE
-        return ApiVersionsResponse(error_code=code, api_keys=[ApiVersion(api_key=18, max_version=2)]), 0
+        keys = [ApiVersion(api_key=18, min_version=0, max_version=2)]
+        return ApiVersionsResponse(error_code=code, api_keys=keys), 0
 
     async def scenario() -> None:
         broker = Broker(answer)
@@ -252,7 +255,7 @@ def test_negotiate_steps_down_to_an_old_broker() -> None:
 
 def test_negotiate_reports_an_error_answer() -> None:
     async def scenario() -> None:
-        refusal = ApiVersionsResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        refusal = ApiVersionsResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, api_keys=[])
         broker = Broker(lambda version: (refusal, version))
         connection = await BrokerConnection.connect("127.0.0.1", broker.port)
         with closing(broker, connection), pytest.raises(KafkaError) as caught:
@@ -267,7 +270,8 @@ def test_large_requests_and_answers_pass() -> None:
         broker = Broker()
         connection = await BrokerConnection.connect("127.0.0.1", broker.port)
         with closing(broker, connection):
-            futures = [connection.send_nowait(HeartbeatRequest(group_id="g" * 30_000), 4) for _ in range(100)]
+            large = HeartbeatRequest(group_id="g" * 30_000, generation_id=0, member_id="")
+            futures = [connection.send_nowait(large, 4) for _ in range(100)]
             assert [(await future).throttle_time_ms for future in futures] == list(range(100))
 
     run(scenario)
@@ -275,10 +279,11 @@ def test_large_requests_and_answers_pass() -> None:
 
 def test_api_versions_is_a_request_like_any_other() -> None:
     async def scenario() -> None:
-        broker = Broker(lambda version: (ApiVersionsResponse(), version))
+        nothing = ApiVersionsResponse(error_code=0, api_keys=[])
+        broker = Broker(lambda version: (nothing, version))
         connection = await BrokerConnection.connect("127.0.0.1", broker.port)
         with closing(broker, connection):
-            assert await connection.send(ApiVersionsRequest(), 0) == ApiVersionsResponse()
+            assert await connection.send(ApiVersionsRequest(), 0) == nothing
 
     run(scenario)
 
@@ -295,13 +300,15 @@ def test_a_reset_behind_an_answer_is_seen_at_once(use_uvloop: bool) -> None:
             server.setblocking(False)
             connection = await BrokerConnection.connect("127.0.0.1", server.getsockname()[1])
             accepted, _ = await loop.sock_accept(server)
-        answered, lost = (connection.send_nowait(HeartbeatRequest(), 4) for _ in range(2))
+        answered, lost = (connection.send_nowait(HEARTBEAT, 4) for _ in range(2))
         await asyncio.sleep(0)  # both leave
+        response = HeartbeatResponse(error_code=0)
+        encoded = b"".join(part for part in encode_response(response, 4, 0) if isinstance(part, bytes))
         with socket.socket(fileno=accepted.detach()) as peer:
             peer.setblocking(True)
-            peer.sendall(b"".join(bytes(part) for part in encode_response(HeartbeatResponse(), 4, 0)))
+            peer.sendall(encoded)
             peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closing resets
-        assert await asyncio.wait_for(answered, 5) == HeartbeatResponse()
+        assert await asyncio.wait_for(answered, 5) == response
         with pytest.raises(ConnectionLost, match="reset"):
             await asyncio.wait_for(lost, 5)
         assert connection.closed

@@ -118,7 +118,7 @@ class History:
             return
         store = await self.world.store()
         state, row = await store.partitions.state(partition), (await store.topics.assignment(partition.topic))
-        if state and state.leader in self.world.brokers:
+        if state and row and state.leader in self.world.brokers:
             replicas = [r for r in row.partitions[partition.partition].replicas if r in self.world.brokers]
             others = [r for r in replicas if r != state.leader and self.chance.random() < 0.6]
             if await store.partitions.write_isr(partition, state._replace(isr=(state.leader, *others))) is not None:
@@ -198,11 +198,12 @@ class History:
 
     async def check(self) -> None:
         store, cluster = await self.world.store(), self.world.controller.cluster
+        assert cluster is not None
         assert cluster.brokers.keys() == set(BROKERS)
         assert not cluster.shutting_down
         # As in 2.8: a deletion waits for a reassignment, and that for a leader, whom a topic in deletion does not get.
         halted = [p for p in cluster.reassigning if p.topic in cluster.queued]
-        stuck = {p.topic for p in halted if cluster.leadership(p).leader < 0}
+        stuck = {p.topic for p in halted if (led := cluster.leadership(p)) is not None and led.leader < 0}
         assert await store.topics.marked_for_deletion() == cluster.queued == stuck
         topics = await store.topics.names()
         assert topics & self.deleted == stuck
@@ -211,6 +212,7 @@ class History:
         assert not {partition for partition in cluster.reassigning if partition.topic in topics}
         for topic in topics:
             found = await store.topics.assignment(topic)
+            assert found is not None
             assert found.topic_id == cluster.topic_ids[topic]
             for number, row in found.partitions.items():
                 partition = TopicPartition(topic, number)
@@ -219,6 +221,7 @@ class History:
                 assert not row.removing
                 state = await store.partitions.state(partition)
                 assert cluster.leadership(partition) == state
+                assert state is not None
                 if state.leader < 0 and set(state.isr).isdisjoint(row.replicas):
                     continue  # a reassignment was cancelled when all in-sync replicas were among those that it drops
                 assert state.leader in state.isr

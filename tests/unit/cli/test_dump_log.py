@@ -295,6 +295,12 @@ def test_text_that_is_no_utf_8_is_shown_with_replacements():
     assert plain_texts(string, string)(b"a\xff", None) == ("a\ufffd", None)
 
 
+UNKNOWN_STATE = TransactionLogValue(
+    producer_id=0, producer_epoch=0, transaction_timeout_ms=0, transaction_status=9, transaction_partitions=[],
+    transaction_last_update_timestamp_ms=0, transaction_start_timestamp_ms=0,
+)  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("decoder", "key", "value", "message"),
     [
@@ -302,11 +308,12 @@ def test_text_that_is_no_utf_8_is_shown_with_replacements():
         (offsets_texts, b"\0", None, "version"),
         (offsets_texts, b"\0\7", None, "key of version 7"),
         (offsets_texts, b"\0\1\0", None, "OffsetCommitKey"),
-        (offsets_texts, encode_versioned(OffsetCommitKey(group="g", topic="t"), 1), b"\0\x09", "OffsetCommitValue"),
+        (offsets_texts, encode_versioned(OffsetCommitKey(group="g", topic="t", partition=0), 1), b"\0\x09",
+         "OffsetCommitValue"),
         (transaction_texts, None, b"", "no key"),
         (transaction_texts, b"\0\2", None, "TransactionLogKey"),
         (transaction_texts, encode_versioned(TransactionLogKey(transactional_id="x"), 0),
-         encode_versioned(TransactionLogValue(transaction_status=9), 0), "unknown state 9"),
+         encode_versioned(UNKNOWN_STATE, 0), "unknown state 9"),
     ],
 )  # fmt: skip
 def test_records_that_are_not_the_decoders_are_told(decoder, key, value, message):

@@ -19,6 +19,7 @@ from kafka_py.wire.messages.heartbeat import HeartbeatRequest
 from kafka_py.wire.messages.metadata import MetadataRequest, MetadataResponse
 
 NODE = Node(1, "h", 9092)
+HEARTBEAT = HeartbeatRequest(group_id="", generation_id=0, member_id="")
 
 
 class Clock:
@@ -71,7 +72,7 @@ class Wire:
 
     def answer(self, index: int, throttle_time_ms: int = 0) -> None:
         self.bytes_received += 50
-        self.answers[index].set_result(MetadataResponse(throttle_time_ms=throttle_time_ms))
+        self.answers[index].set_result(MetadataResponse(throttle_time_ms=throttle_time_ms, brokers=[], topics=[]))
 
     def close(self, reason: str = "") -> None:
         self.closed = True
@@ -96,8 +97,8 @@ def test_requests_wait_in_order_for_as_long_as_the_broker_asked() -> None:
         began = loop.time()
         connection, wire = await muted(50)
         assert 0 < connection.muted_for_ms <= 50
-        second, third = connection.send(MetadataRequest()), connection.send(HeartbeatRequest())
-        connection.send_and_forget(HeartbeatRequest())
+        second, third = connection.send(MetadataRequest()), connection.send(HEARTBEAT)
+        connection.send_and_forget(HEARTBEAT)
         assert len(wire.sent) == 1
         assert connection.in_flight == 3
         await wire.wait_sent(4)
@@ -137,7 +138,7 @@ def test_closing_fails_what_waits() -> None:
 def test_who_no_longer_waits_is_not_asked_for() -> None:
     async def scenario() -> None:
         connection, wire = await muted(20)
-        left, stayed = connection.send(MetadataRequest()), connection.send(HeartbeatRequest())
+        left, stayed = connection.send(MetadataRequest()), connection.send(HEARTBEAT)
         left.cancel()
         await wire.wait_sent(2)
         assert isinstance(wire.sent[1], HeartbeatRequest)

@@ -16,14 +16,7 @@ from kafka_py.net.connection_services import ConnectionServices
 from kafka_py.net.endpoints import SecurityProtocol
 from kafka_py.net.frames_in import MemoryPool
 from kafka_py.net.metrics import SocketMetrics
-
-
-class Clock:
-    def wall_ms(self) -> int:
-        return 0
-
-    def monotonic_ms(self) -> float:
-        return 0.0
+from kafka_py.testing.clock import ManualClock
 
 
 class Loop:
@@ -107,21 +100,24 @@ class World:
     def __init__(self, *, max_queued: int = 500, pool: MemoryPool | None = None) -> None:
         self.loop = Loop()
         self.ended: list[Connection] = []
+        loop: Any = self.loop
+        no_reads: Any = None
         self.services = ConnectionServices(
-            self.loop, None, self.ended.append, max_request_bytes=1_000_000, max_queued=max_queued,
+            loop, no_reads, self.ended.append, max_request_bytes=1_000_000, max_queued=max_queued,
             pool=pool or MemoryPool(),
-        )  # type: ignore[arg-type]  # fmt: skip
-        self.registry = MetricRegistry(Clock())
+        )  # fmt: skip
+        self.registry = MetricRegistry(ManualClock())
         self.metrics = SocketMetrics(self.registry, listener="PLAINTEXT", networkProcessor="0")
         self.requests: list[tuple[int, bytes]] = []
         self.wire = Wire()
         self.connection = self.connect(self.wire)
 
     def connect(self, wire: Wire) -> Connection:
+        transport: Any = wire
         connection = Connection(
-            self.services, wire, self.on_request, self.metrics, id="c", listener_name="PLAINTEXT",
+            self.services, transport, self.on_request, self.metrics, id="c", listener_name="PLAINTEXT",
             security_protocol=SecurityProtocol.PLAINTEXT, peer_host="h", peer_port=1, now_ms=0.0,
-        )  # type: ignore[arg-type]  # fmt: skip
+        )  # fmt: skip
         connection.start()
         return connection
 

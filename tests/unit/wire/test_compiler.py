@@ -1,6 +1,7 @@
 """kafka_py.wire.compiler: versions, defaults, nulls, tagged fields, records; and what the errors say."""
 
 import traceback
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -71,14 +72,19 @@ def test_a_set_field_deep_inside_is_named_with_its_path():
         encode(MetadataRequest(topics=None), 0)
 
 
+def heartbeat(*, group_id: Any = "", generation_id: Any = 0, member_id: Any = "") -> HeartbeatRequest:
+    """With whatever values, of whatever types."""
+    return HeartbeatRequest(group_id=group_id, generation_id=generation_id, member_id=member_id)
+
+
 @pytest.mark.parametrize(
     ("msg", "field"),
     [
-        (HeartbeatRequest(group_id=None), "group_id"),
-        (HeartbeatRequest(group_id="x" * 32768), "group_id"),
-        (HeartbeatRequest(generation_id="1"), "generation_id"),
-        (HeartbeatRequest(generation_id=2**31), "generation_id"),
-        (HeartbeatRequest(member_id=5), "member_id"),
+        (heartbeat(group_id=None), "group_id"),
+        (heartbeat(group_id="x" * 32768), "group_id"),
+        (heartbeat(generation_id="1"), "generation_id"),
+        (heartbeat(generation_id=2**31), "generation_id"),
+        (heartbeat(member_id=5), "member_id"),
     ],
 )
 @pytest.mark.parametrize("version", [3, 4])

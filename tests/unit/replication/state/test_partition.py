@@ -1,5 +1,8 @@
 """One partition's role, epochs and high watermark."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -20,6 +23,7 @@ from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrPartitionState
 
 T0 = TopicPartition("t", 0)
 LAG_MS = 30_000
+NO_SETTINGS: Mapping[str, str] = {}
 
 
 def state(leader: int = 1, epoch: int = 0, isr: tuple[int, ...] = (1,), replicas: tuple[int, ...] = (1,)):
@@ -29,8 +33,11 @@ def state(leader: int = 1, epoch: int = 0, isr: tuple[int, ...] = (1,), replicas
     )  # fmt: skip
 
 
-def led(isr: tuple[int, ...] = (1,), replicas: tuple[int, ...] = (1,), **overrides: str) -> tuple[Partition, MemoryLog]:
-    log = MemoryLog(T0, LogConfig.for_topic(None, overrides))
+def led(
+    isr: tuple[int, ...] = (1,), replicas: tuple[int, ...] = (1,), settings: Mapping[str, str] = NO_SETTINGS
+) -> tuple[Partition, Any]:
+    """A partition that this broker leads, and its MemoryLog."""
+    log: Any = MemoryLog(T0, LogConfig.for_topic(None, settings))
     partition = Partition(T0, 1, LAG_MS)
     partition.become_leader(state(isr=isr, replicas=replicas), log, now_ms=0)
     return partition, log
@@ -71,7 +78,7 @@ def test_a_replica_that_was_caught_up_a_moment_ago_holds_the_high_watermark_thou
 
 
 def test_a_pending_expansion_holds_the_high_watermark_and_does_not_count_for_min_insync() -> None:
-    partition, log = led(isr=(1,), replicas=(1, 2), **{"min.insync.replicas": "2"})
+    partition, log = led(isr=(1,), replicas=(1, 2), settings={"min.insync.replicas": "2"})
     append(partition)
     partition.isr = PendingExpandIsr(frozenset({1}), adding=2)
     assert not partition.maybe_raise_high_watermark(LAG_MS * 2)
@@ -90,7 +97,7 @@ def test_a_pending_shrink_does_not_let_the_high_watermark_pass_who_leaves() -> N
 
 
 def test_acks_all_needs_min_insync_replicas_and_acks_1_does_not() -> None:
-    partition, _ = led(**{"min.insync.replicas": "2"})
+    partition, _ = led(settings={"min.insync.replicas": "2"})
     append(partition, acks=1)
     with pytest.raises(KafkaError) as error:
         append(partition, acks=-1)
@@ -98,7 +105,7 @@ def test_acks_all_needs_min_insync_replicas_and_acks_1_does_not() -> None:
 
 
 def test_acks_all_reports_an_isr_that_shrank_after_the_append() -> None:
-    partition, _ = led(isr=(1,), **{"min.insync.replicas": "2"})
+    partition, _ = led(isr=(1,), settings={"min.insync.replicas": "2"})
     append(partition)
     assert partition.acks_all_outcome(3) is None
     partition.maybe_raise_high_watermark(0)
@@ -183,7 +190,8 @@ def at(
     partition: Partition, timestamp: int, replica_id: int = CONSUMER_REPLICA_ID,
     isolation: Isolation = Isolation.READ_UNCOMMITTED,
 ):
-    by_time = partition.leader_log().offset_for_timestamp(timestamp) if is_search(timestamp) else None
+    log: Any = partition.leader_log()
+    by_time = log.offset_for_timestamp(timestamp) if is_search(timestamp) else None
     return offset_for_timestamp(
         partition, timestamp, isolation, -1, leader_only=True, replica_id=replica_id, by_time=by_time
     )
@@ -265,7 +273,7 @@ def test_w8_5_the_high_watermark_is_one_round_of_fetches_behind() -> None:
 
 def test_w8_12_an_isr_below_the_minimum_takes_no_acks_all() -> None:
     """W8.12: three replicas, min.insync.replicas 2, one in sync."""
-    partition, _ = led(isr=(1,), replicas=(1, 2, 3), **{"min.insync.replicas": "2"})
+    partition, _ = led(isr=(1,), replicas=(1, 2, 3), settings={"min.insync.replicas": "2"})
     with pytest.raises(KafkaError) as error:
         append(partition, acks=-1)
     assert code_of(error) is ErrorCode.NOT_ENOUGH_REPLICAS
@@ -317,7 +325,7 @@ class TestJoiningTheInSyncSet:
 class TestLeavingTheInSyncSet:
     def test_a_member_that_is_no_replica_leaves_at_the_next_look(self) -> None:
         """It never fetches again, and would count for min.insync.replicas for ever."""
-        partition, _ = led(isr=(1, 2, 7), replicas=(1, 2), **{"min.insync.replicas": "3"})
+        partition, _ = led(isr=(1, 2, 7), replicas=(1, 2), settings={"min.insync.replicas": "3"})
         append(partition, b"abc", acks=-1)
         fetched(partition, 2, 3)
         assert partition.shrink_isr(1)
