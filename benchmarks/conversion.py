@@ -21,13 +21,13 @@ from kafka_py.records.compression import Codec
 from kafka_py.records.legacy_builder import LegacyBuilder
 from kafka_py.records.legacy_records import outline, read_records
 from kafka_py.testing.peers.wire_client import WireClient
+from kafka_py.testing.topics import create_topic
 from kafka_py.wire.messages.api_versions import ApiVersionsRequest
 from kafka_py.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from kafka_py.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from kafka_py.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
 VALUE = b"x" * 66  # 100 bytes an entry
-SETTINGS = {"log.retention.ms": "-1", "log.cleaner.enable": "false", "auto.create.topics.enable": "true"}
+SETTINGS = {"log.retention.ms": "-1", "log.cleaner.enable": "false"}
 SETTLE_S = 1.0
 
 
@@ -99,17 +99,6 @@ def measured(server: servers.Server, case: str, seconds: float, step: Callable[[
     return row
 
 
-def wait_for_topic(client: WireClient, topic: str) -> None:
-    ends = time.monotonic() + 30
-    while time.monotonic() < ends:
-        asked = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=True)
-        [found] = client.ask(asked, 5).topics
-        if not found.error_code and all(row.leader_id >= 0 for row in found.partitions):
-            return
-        time.sleep(0.05)
-    raise TimeoutError(f"topic {topic} has no leader")
-
-
 def producing(client: WireClient, topic: str, codec: Codec, records: int) -> Callable[[], int]:
     builder = LegacyBuilder(1, codec)
     now_ms = 1_700_000_000_000
@@ -168,7 +157,7 @@ def run(server: servers.Server, options: argparse.Namespace) -> None:
     for codec in map(Codec.named, options.codecs.split(",")):
         topic = f"bench-conversion-{codec.label}"
         with WireClient(f"127.0.0.1:{server.port}", timeout_s=120) as client:
-            wait_for_topic(client, topic)
+            create_topic([f"127.0.0.1:{server.port}"], topic)
             write = producing(client, topic, codec, options.records)
             read = fetching(client, topic)
             for _ in range(options.rounds):
@@ -187,12 +176,7 @@ def main() -> None:
     options = parser.parse_args()
     print("| case | server | records/s | CPU s/M records | MB resident | p99 idle, ms | p99 meanwhile, ms |")
     print("|---|---|---:|---:|---:|---:|---:|")
-    with servers.zookeeper() as connect:
-        with servers.broker(connect, SETTINGS) as server:
-            run(server, options)
-        if options.apache:
-            with servers.apache_broker(connect, SETTINGS) as server:
-                run(server, options)
+    servers.with_each(lambda server: run(server, options), SETTINGS, apache=options.apache)
 
 
 if __name__ == "__main__":

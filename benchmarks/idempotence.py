@@ -144,12 +144,7 @@ def main() -> None:
     parser.add_argument("--apache", action="store_true", help="the same on Apache Kafka 2.8.2")
     options = parser.parse_args()
     append_costs(options.rounds)
-    with servers.zookeeper() as connect:
-        with servers.broker(connect, SETTINGS) as server:
-            run(server, options)
-        if options.apache:
-            with servers.apache_broker(connect, SETTINGS) as server:
-                run(server, options)
+    servers.with_each(lambda server: run(server, options), SETTINGS, apache=options.apache)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from benchmarks.protocol import METADATA, Caller, Refused, framed
@@ -174,6 +174,16 @@ def broker(zookeeper_connect: str, settings: Mapping[str, str] | None = None) ->
             yield server
         finally:
             server.stop()
+
+
+def with_each(run: Callable[[Server], None], settings: Mapping[str, str], *, apache: bool) -> None:
+    """Calls `run` with the broker, then with Apache Kafka 2.8.2 if asked to; each runs alone."""
+    with zookeeper() as connect:
+        with broker(connect, settings) as server:
+            run(server)
+        if apache:
+            with apache_broker(connect, settings) as server:
+                run(server)
 
 
 @contextlib.contextmanager

@@ -12,6 +12,20 @@ from collections.abc import Callable
 START_MS = 1_600_000_000_000
 
 
+class ManualCall:
+    """A call that is due later; one that is cancelled does nothing then."""
+
+    def __init__(self, callback: Callable[[], None]) -> None:
+        self._callback: Callable[[], None] | None = callback
+
+    def cancel(self) -> None:
+        self._callback = None
+
+    def __call__(self) -> None:
+        if self._callback is not None:
+            self._callback()
+
+
 class ManualClock:
     """Stands still until `advance`; calls that `later` has noted run when their time has come."""
 
@@ -33,6 +47,12 @@ class ManualClock:
     def later(self, delay_ms: float, callback: Callable[[], None]) -> None:
         """Runs `callback` once `delay_ms` has passed."""
         heapq.heappush(self._due, (self._monotonic_ms + delay_ms, next(self._number), callback))
+
+    def call_later(self, delay_s: float, callback: Callable[[], None]) -> ManualCall:
+        """As `later`, for a timing wheel: in seconds, and can be cancelled."""
+        call = ManualCall(callback)
+        self.later(delay_s * 1000, call)
+        return call
 
     def advance(self, ms: float = 0) -> None:
         """Lets time pass, and what is due meanwhile happen in order."""

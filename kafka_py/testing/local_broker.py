@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import Callable, Coroutine, Mapping
+from functools import wraps
 from typing import Any
 
 from kafka_py.base.clock import SYSTEM_CLOCK, Clock
@@ -159,6 +160,20 @@ def _settings(changes: Mapping[str, object]) -> dict[str, str]:
     return {name.replace("_", "."): str(value) for name, value in changes.items()}
 
 
+def in_folder(
+    run: Callable[[str], Coroutine[Any, Any, None]], scenario: Callable[..., object] | None = None
+) -> Callable[[], None]:
+    """Turns a coroutine function into a test that gives it a temporary folder. scenario: the test has its name."""
+
+    @wraps(scenario or run)
+    def test() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            asyncio.run(run(folder))
+
+    del test.__wrapped__  # pytest would ask for its arguments
+    return test
+
+
 def on_broker(**settings: object) -> Callable[[Callable[[LocalBroker], Coroutine[Any, Any, None]]], Callable[[], None]]:
     """Turns a coroutine function of a running broker into a test. settings: with `_` for `.`."""
 
@@ -171,12 +186,6 @@ def on_broker(**settings: object) -> Callable[[Callable[[LocalBroker], Coroutine
             finally:
                 await broker.stop()
 
-        def test() -> None:
-            with tempfile.TemporaryDirectory() as folder:
-                asyncio.run(run(folder))
-
-        test.__name__ = scenario.__name__
-        test.__doc__ = scenario.__doc__
-        return test
+        return in_folder(run, scenario)
 
     return decorate

@@ -11,6 +11,7 @@ import asyncio
 import selectors
 from collections import Counter
 from collections.abc import Callable, Coroutine
+from functools import wraps
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -136,6 +137,16 @@ def run_virtual(main: Coroutine[Any, Any, T]) -> T:
     """
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         return runner.run(main)
+
+
+def in_virtual_time(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
+    """A test that is a coroutine, run in virtual time."""
+
+    @wraps(test)
+    def run() -> None:
+        run_virtual(test())
+
+    return run
 
 
 def virtual_clock() -> VirtualClock:

@@ -5,7 +5,6 @@ clock that never jumps.
 """
 
 import asyncio
-import tempfile
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -17,7 +16,7 @@ from kafka_py.log.partition.retention import delete_old_segments
 from kafka_py.testing.clock import START_MS
 from kafka_py.testing.fakes.stored_logs import LogWorld, offset_for_timestamp
 from kafka_py.testing.fakes.stored_logs import batch as stored_batch
-from kafka_py.testing.local_broker import LocalBroker, batch
+from kafka_py.testing.local_broker import LocalBroker, batch, in_folder
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.wire.messages.fetch import FetchRequest
 
@@ -89,13 +88,7 @@ def on_jumping_clock(
         finally:
             await broker.stop()
 
-    def test() -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            asyncio.run(run(folder))
-
-    test.__name__ = scenario.__name__
-    test.__doc__ = scenario.__doc__
-    return test
+    return in_folder(run, scenario)
 
 
 @on_jumping_clock

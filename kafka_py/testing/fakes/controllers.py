@@ -178,6 +178,14 @@ class ControllerWorld:
         assert found is not None, f"{topic}-{partition} has no state"
         return found
 
+    async def rejoin_isr(self, partition: TopicPartition, isr: Iterable[int]) -> None:
+        """Does what the leader does when its followers have caught up."""
+        store = await self.store()
+        state = await self.state(*partition)
+        assert await store.partitions.write_isr(partition, state._replace(isr=tuple(isr))) is not None
+        await store.notifications.announce_isr_changes([partition])
+        await self.settle()
+
     def forget(self) -> None:
         """Clears the notes, before the step that a test is about."""
         self.told.clear()

@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.supervision import Guard, Supervisor
-from kafka_py.base.timers import Cancellable, Timers
+from kafka_py.base.timers import Timers
 from kafka_py.coordinator.groups.coordinator import Membership
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.member import Protocols
@@ -33,20 +33,6 @@ GROUP = "g"
 RANGE: Protocols = (("range", b"topics"),)
 SESSION_MS = 10_000
 REBALANCE_MS = 60_000
-
-
-class _Call:
-    """A call that is due later; ManualClock cannot take it back, so a cancelled one does nothing."""
-
-    def __init__(self, callback: Callable[[], None]) -> None:
-        self._callback: Callable[[], None] | None = callback
-
-    def cancel(self) -> None:
-        self._callback = None
-
-    def __call__(self) -> None:
-        if self._callback is not None:
-            self._callback()
 
 
 @dataclass
@@ -163,7 +149,7 @@ class GroupWorld:
 
     def __post_init__(self) -> None:
         self.clock = ManualClock()
-        self.timers = Timers(self.clock, self._call_later)
+        self.timers = Timers(self.clock, self.clock.call_later)
         self.store = MemoryStore(self.clock)
         self.completed = 0
         numbers = count(1)
@@ -178,11 +164,6 @@ class GroupWorld:
 
     def _count(self) -> None:
         self.completed += 1
-
-    def _call_later(self, delay_s: float, callback: Callable[[], None]) -> Cancellable:
-        call = _Call(callback)
-        self.clock.later(delay_s * 1000.0, call)
-        return call
 
     def pass_ms(self, ms: int) -> None:
         """Lets time pass."""

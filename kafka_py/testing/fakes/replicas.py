@@ -31,29 +31,9 @@ BROKER = 1
 LAG_MAX_MS = ReplicationOptions.parse({}).replica_lag_time_max_ms
 
 
-class _Call:
-    """A call that `ManualClock.later` has noted, which forgets that it was cancelled."""
-
-    def __init__(self, callback: Callable[[], None]) -> None:
-        self._callback: Callable[[], None] | None = callback
-
-    def __call__(self) -> None:
-        if self._callback is not None:
-            self._callback()
-
-    def cancel(self) -> None:
-        self._callback = None
-
-
 def timers_of(clock: ManualClock) -> Timers:
     """A timing wheel that the clock drives."""
-
-    def call_later(delay_s: float, callback: Callable[[], None]) -> _Call:
-        call = _Call(callback)
-        clock.later(delay_s * 1000, call)
-        return call
-
-    return Timers(clock, call_later)
+    return Timers(clock, clock.call_later)
 
 
 def role(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from typing import Any
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.slices import FileSlice
@@ -117,6 +118,23 @@ def offset_for_timestamp(log: PartitionLog, timestamp: int) -> TimestampOffset |
         except StopIteration as found:
             return log.lookups.at_time(found.value)
         answer = None if look is None else look.run()
+
+
+class HeldBackground:
+    """Jobs wait until they are run."""
+
+    def __init__(self) -> None:
+        self.jobs: list[tuple[Any, Any, Any]] = []
+
+    def run(self, work: Any, done: Any = None, failed: Any = None) -> None:
+        self.jobs.append((work, done, failed))
+
+    def finish_one(self) -> None:
+        InlineBackground().run(*self.jobs.pop(0))
+
+    def run_all(self) -> None:
+        while self.jobs:
+            self.finish_one()
 
 
 class LogWorld:

@@ -4,7 +4,6 @@ import asyncio
 import errno
 import os
 import subprocess
-import tempfile
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.testing.broker import BrokerProcess
 from kafka_py.testing.fakes.files import FakeFiles
-from kafka_py.testing.local_broker import LocalBroker, batch
+from kafka_py.testing.local_broker import LocalBroker, batch, in_folder
 from kafka_py.testing.peers.wire_client import WireClient
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.wire.messages.describe_log_dirs import DescribeLogDirsRequest
@@ -41,13 +40,7 @@ def on_two_disks(scenario: Scenario) -> Callable[[], None]:
             files.heal()
             await broker.stop()
 
-    def test() -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            asyncio.run(run(folder))
-
-    test.__name__ = scenario.__name__
-    test.__doc__ = scenario.__doc__
-    return test
+    return in_folder(run, scenario)
 
 
 def directory_of(broker: LocalBroker, partition: int) -> str:

@@ -2,11 +2,9 @@
 
 import asyncio
 import logging
-import tempfile
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,7 +14,7 @@ from kafka_py.broker.requests.node import Node
 from kafka_py.broker.server import KafkaServer
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.log.loading.meta_properties import InconsistentBrokerId, InconsistentClusterId
-from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
+from kafka_py.testing.local_broker import LocalBroker, batch, in_folder, on_broker
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.wire.messages.find_coordinator import FindCoordinatorRequest
 from kafka_py.wire.messages.leader_and_isr import (
@@ -29,18 +27,6 @@ from kafka_py.wire.messages.update_metadata import UpdateMetadataRequest
 from kafka_py.zk.znodes import BrokerIdZNode
 
 T0 = TopicPartition("t", 0)
-
-
-def in_folder(scenario: Callable[[str], Coroutine[Any, Any, None]]) -> Callable[[], None]:
-    """A test of a coroutine that gets a folder of its own."""
-
-    def test() -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            asyncio.run(scenario(folder))
-
-    test.__name__ = scenario.__name__
-    test.__doc__ = scenario.__doc__
-    return test
 
 
 @contextmanager

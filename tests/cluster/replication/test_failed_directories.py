@@ -1,16 +1,14 @@
 """A log directory fails on one broker of several: others lead its replicas, the broker goes on with the rest."""
 
 import asyncio
-import tempfile
 from collections.abc import Callable, Coroutine, Sequence
-from functools import wraps
 from typing import Any
 
 import pytest
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
-from kafka_py.testing.local_broker import LocalBroker, batch
+from kafka_py.testing.local_broker import LocalBroker, batch, in_folder
 from kafka_py.testing.zookeeper import FakeZookeeper
 
 PARTITIONS = 4
@@ -45,13 +43,7 @@ def on_two_brokers(test: Story) -> Callable[[], None]:
         finally:
             await asyncio.gather(*(broker.stop() for broker in brokers))
 
-    @wraps(test)
-    def made() -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            asyncio.run(run(folder))
-
-    del made.__wrapped__  # type: ignore[attr-defined]  # pytest would ask for its arguments
-    return made
+    return in_folder(run, test)
 
 
 def led_by(broker: LocalBroker) -> list[TopicPartition]:

@@ -1,16 +1,13 @@
 """Replicas that move between the log directories of one broker (KIP-113), while they are written and read."""
 
-import asyncio
-import tempfile
 from collections.abc import Callable, Coroutine
-from functools import wraps
 from pathlib import Path
 from typing import Any
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.partition.partition_log import PartitionLog
-from kafka_py.testing.local_broker import LocalBroker, batch
+from kafka_py.testing.local_broker import LocalBroker, batch, in_folder
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.wire.messages.alter_replica_log_dirs import (
     AlterReplicaLogDir,
@@ -37,13 +34,7 @@ def on_two_directories(test: Callable[[LocalBroker, str, str], Coroutine[Any, An
         finally:
             await broker.stop()
 
-    @wraps(test)
-    def made() -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            asyncio.run(run(folder))
-
-    del made.__wrapped__  # type: ignore[attr-defined]  # pytest would ask for its arguments
-    return made
+    return in_folder(run, test)
 
 
 def log_of(broker: LocalBroker) -> PartitionLog:

@@ -1,7 +1,5 @@
 """Markers from a coordinator's broker to the leaders, itself among them; to the others over real connections."""
 
-import asyncio
-import tempfile
 import time
 from collections.abc import Callable, Coroutine
 from types import SimpleNamespace
@@ -17,7 +15,7 @@ from kafka_py.coordinator.transactions.marker_channels import MarkerChannels
 from kafka_py.coordinator.transactions.markers import MarkerOutcome, TransactionMarkers
 from kafka_py.log.model.answers import Origin
 from kafka_py.net.network import TcpNetwork
-from kafka_py.testing.local_broker import LISTENER, LocalBroker, batch
+from kafka_py.testing.local_broker import LISTENER, LocalBroker, batch, in_folder
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.wire.apis import APIS, ApiKey
 
@@ -48,13 +46,7 @@ def on_two_brokers(scenario: Scenario) -> Callable[[], None]:
             for broker in reversed(brokers):
                 await broker.stop()
 
-    def test() -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            asyncio.run(run(folder))
-
-    test.__name__ = scenario.__name__
-    test.__doc__ = scenario.__doc__
-    return test
+    return in_folder(run, scenario)
 
 
 def channels_of(broker: LocalBroker) -> MarkerChannels:

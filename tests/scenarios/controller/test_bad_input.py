@@ -23,15 +23,6 @@ async def started(*brokers):
     return world
 
 
-async def rejoin_isr(world, partition, isr):
-    """What the leader does when its followers have caught up."""
-    store = await world.store()
-    state = await world.state(*partition)
-    assert await store.partitions.write_isr(partition, state._replace(isr=tuple(isr))) is not None
-    await store.notifications.announce_isr_changes([partition])
-    await world.settle()
-
-
 async def still_works(world):
     """The controller makes topics and elects leaders as before."""
     await world.make_topic("afterwards", {0: [1, 2]})
@@ -48,7 +39,7 @@ def test_a_malformed_list_of_reassignments_stays_until_someone_deletes_it(data):
         await world.settle()
         assert REASSIGN in world.zookeeper.tree()
         assert await world.controller.alter_reassignments({T0: [1, 2]}) == {T0: None}  # the API is not blocked by it
-        await rejoin_isr(world, T0, [1, 2])
+        await world.rejoin_isr(T0, [1, 2])
         assert world.controller.cluster.assignment(T0) == PartitionAssignment((1, 2))
         await store.session.delete(REASSIGN)
         await store.admin.request_reassignments({T0: [2, 1]})
@@ -124,7 +115,7 @@ def test_a_list_with_unknown_topics_loses_them_and_goes_on():
         await store.admin.request_reassignments({TopicPartition("nope", 0): [1], T0: [2], TopicPartition("t", 9): [2]})
         await world.settle()
         assert await store.admin.reassignments() == {T0: [2]}
-        await rejoin_isr(world, T0, [1, 2])
+        await world.rejoin_isr(T0, [1, 2])
         assert await store.admin.reassignments() is None
         assert (await world.state("t")).leader == 2
 
@@ -143,7 +134,7 @@ def test_a_list_with_a_dead_broker_waits_for_it():
         assert world.controller.cluster.assignment(T0) == PartitionAssignment((3, 1), (3,), (1,))
         await still_works(world)
         await world.start(3)
-        await rejoin_isr(world, T0, [1, 3])
+        await world.rejoin_isr(T0, [1, 3])
         assert world.controller.cluster.assignment(T0) == PartitionAssignment((3,))
         assert await store.admin.reassignments() is None
 
@@ -162,8 +153,8 @@ def test_a_request_takes_a_partition_out_of_the_list():
         assert await world.controller.alter_reassignments({T0: [3]}) == {T0: None}
         assert await store.admin.reassignments() == {T1: [2]}
         assert world.controller.cluster.assignment(T0) == PartitionAssignment((3, 1), (3,), (1,))
-        await rejoin_isr(world, T0, [1, 3])
-        await rejoin_isr(world, T1, [1, 2])
+        await world.rejoin_isr(T0, [1, 3])
+        await world.rejoin_isr(T1, [1, 2])
         assert await store.admin.reassignments() is None
         found = [world.controller.cluster.assignment(p) for p in (T0, T1)]
         assert found == [PartitionAssignment((3,)), PartitionAssignment((2,))]
@@ -262,12 +253,12 @@ def test_the_steps_of_a_reassignment_are_those_of_the_example():
         assert await seen() == (old | new, 1, old), "S1-200"
         told = {broker for broker in world.brokers if world.told_to(broker, LeaderAndIsrRequest)}
         assert told >= old | new, "S1-200: every replica of AR is told the new leader epoch"
-        await rejoin_isr(world, T0, [1, 2, 3, 4, 5])
+        await world.rejoin_isr(T0, [1, 2, 3, 4, 5])
         assert await seen() == (old | new, 1, old | {4, 5}), "one is missing yet"
 
         states = []
         world.forget()
-        await rejoin_isr(world, T0, [1, 2, 3, 4, 5, 6])  # S1-201 is what this writes; then the controller goes on
+        await world.rejoin_isr(T0, [1, 2, 3, 4, 5, 6])  # S1-201 is what this writes; then the controller goes on
         for line in world.story(LeaderAndIsrRequest):
             if line.startswith("LeaderAndIsr -> 4:"):
                 states.append(line.partition(" leader ")[2])

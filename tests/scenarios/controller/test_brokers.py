@@ -5,7 +5,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.testing.fakes.controllers import ControllerWorld
-from kafka_py.testing.virtual_time import run_virtual
+from kafka_py.testing.virtual_time import in_virtual_time
 from kafka_py.wire.messages.leader_and_isr import (
     LeaderAndIsrPartitionError,
     LeaderAndIsrRequest,
@@ -17,17 +17,7 @@ from kafka_py.wire.messages.update_metadata import UpdateMetadataRequest
 from kafka_py.zk.znodes import BrokerEndpoint, BrokerIdZNode
 
 
-def scenario(run):
-    """A test that is a coroutine, run in virtual time."""
-
-    def test():
-        run_virtual(run())
-
-    test.__name__, test.__doc__ = run.__name__, run.__doc__
-    return test
-
-
-@scenario
+@in_virtual_time
 async def test_unclean_election_can_be_allowed_later_for_a_topic_or_for_all():
     for how in ("topic", "broker"):
         world = ControllerWorld()
@@ -49,7 +39,7 @@ async def test_unclean_election_can_be_allowed_later_for_a_topic_or_for_all():
         assert await world.state("t") == (3, 3, (3,), 1, 3)
 
 
-@scenario
+@in_virtual_time
 async def test_w6_14_controlled_shutdown_of_three_kinds_of_partitions():
     """W6.14: leader moved, follower closed, single replica closed last; response empty, error 0."""
     world = ControllerWorld()
@@ -72,7 +62,7 @@ async def test_w6_14_controlled_shutdown_of_three_kinds_of_partitions():
     assert world.controller.cluster.shutting_down == set()
 
 
-@scenario
+@in_virtual_time
 async def test_controlled_shutdown_checks_who_asks():
     world = ControllerWorld()
     await world.start(1, 2)
@@ -91,7 +81,7 @@ async def test_controlled_shutdown_checks_who_asks():
     assert await world.controller.controlled_shutdown(2, epoch + 5) == set()
 
 
-@scenario
+@in_virtual_time
 async def test_a_replica_on_a_failed_disk_is_led_elsewhere_and_welcome_again():
     world = ControllerWorld()
     await world.start(1, 2)
@@ -121,7 +111,7 @@ async def test_a_replica_on_a_failed_disk_is_led_elsewhere_and_welcome_again():
     assert world.controller.cluster.offline_dirs == {2: set()}
 
 
-@scenario
+@in_virtual_time
 async def test_a_log_dir_event_asks_the_broker_about_all_its_replicas():
     world = ControllerWorld()
     await world.start(1, 2)
@@ -135,7 +125,7 @@ async def test_a_log_dir_event_asks_the_broker_about_all_its_replicas():
     assert await (await world.store()).notifications.log_dir_events() == []
 
 
-@scenario
+@in_virtual_time
 async def test_a_changed_address_is_told_to_everyone_and_nothing_else_is():
     world = ControllerWorld()
     await world.start(1, 2)
@@ -155,7 +145,7 @@ async def test_a_changed_address_is_told_to_everyone_and_nothing_else_is():
     assert world.told_to(1)[0].live_brokers[1].endpoints[0].host == "elsewhere"
 
 
-@scenario
+@in_virtual_time
 async def test_a_broker_without_the_inter_broker_listener_is_not_let_in_and_nobody_new_is():
     world = ControllerWorld()
     await world.start(1)
@@ -172,7 +162,7 @@ async def test_a_broker_without_the_inter_broker_listener_is_not_let_in_and_nobo
     assert world.controller.cluster.brokers.keys() == {1, 2}
 
 
-@scenario
+@in_virtual_time
 async def test_requests_are_sent_again_until_the_broker_answers_and_in_order():
     world = ControllerWorld()
     await world.start(1, 2)

@@ -8,22 +8,12 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ElectionType, TopicPartition
 from kafka_py.controller.events import TopicChange
 from kafka_py.testing.fakes.controllers import ControllerWorld
-from kafka_py.testing.virtual_time import run_virtual
+from kafka_py.testing.virtual_time import in_virtual_time
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrRequest
 from kafka_py.wire.messages.update_metadata import UpdateMetadataRequest
 
 
-def scenario(run):
-    """A test that is a coroutine, run in virtual time."""
-
-    def test():
-        run_virtual(run())
-
-    test.__name__, test.__doc__ = run.__name__, run.__doc__
-    return test
-
-
-@scenario
+@in_virtual_time
 async def test_w6_11_the_first_controller_has_epoch_1_the_next_epoch_2():
     """W6.11: first controller => `/controller_epoch` 1; kill it => another broker wins, epoch 2."""
     world = ControllerWorld()
@@ -38,7 +28,7 @@ async def test_w6_11_the_first_controller_has_epoch_1_the_next_epoch_2():
     assert {b.controller.active_controller_id for b in world.brokers.values()} == {world.controller.broker_id}
 
 
-@scenario
+@in_virtual_time
 async def test_w6_12_deleting_the_controller_znode_forces_an_election():
     """W6.12: manual delete of `/controller` => new election; old controller resigned."""
     world = ControllerWorld()
@@ -51,7 +41,7 @@ async def test_w6_12_deleting_the_controller_znode_forces_an_election():
     assert before.cluster is not cluster  # even if it won again, it started afresh
 
 
-@scenario
+@in_virtual_time
 async def test_writing_another_broker_id_makes_the_controller_resign():
     """An old controller whose id differs resigns."""
     world = ControllerWorld()
@@ -63,7 +53,7 @@ async def test_writing_another_broker_id_makes_the_controller_resign():
     assert world.brokers[1].controller.active_controller_id == 2
 
 
-@scenario
+@in_virtual_time
 async def test_a_new_controller_tells_who_lives_before_whom_to_follow():
     world = ControllerWorld()
     await world.start(1, 2, 3)
@@ -92,7 +82,7 @@ def told_states(told):
     ]
 
 
-@scenario
+@in_virtual_time
 async def test_an_expired_session_registers_again_and_another_broker_leads():
     world = ControllerWorld()
     await world.start(1, 2)
@@ -111,7 +101,7 @@ async def test_an_expired_session_registers_again_and_another_broker_leads():
     assert (await world.state("t")).isr == (1, 2)  # it was back before the new controller looked
 
 
-@scenario
+@in_virtual_time
 async def test_an_expired_session_of_the_only_broker_elects_it_again():
     world = ControllerWorld()
     await world.start(1)
@@ -124,7 +114,7 @@ async def test_an_expired_session_of_the_only_broker_elects_it_again():
     assert (await world.state("u")) == (1, 0, (1,), 2, 0)
 
 
-@scenario
+@in_virtual_time
 async def test_a_zombie_controller_is_fenced_and_resigns():
     """It missed that its seat was taken; the first write it tries says so, and nothing of it is done."""
     world = ControllerWorld()
@@ -148,7 +138,7 @@ async def test_a_zombie_controller_is_fenced_and_resigns():
     assert not [one for one in world.told if one.message.controller_epoch == 1]
 
 
-@scenario
+@in_virtual_time
 async def test_w6_13_every_request_of_a_former_controller_shows_its_old_epoch():
     """W6.13: a request with an old controller_epoch is refused: receivers see the smaller epoch."""
     world = ControllerWorld()
@@ -160,7 +150,7 @@ async def test_w6_13_every_request_of_a_former_controller_shows_its_old_epoch():
     assert {request.controller_epoch for request in world.told_to(2)} == {2}
 
 
-@scenario
+@in_virtual_time
 async def test_a_fail_over_that_cannot_succeed_gives_up_the_seat_again_and_again():
     world = ControllerWorld()
     store = await world.store()
@@ -176,14 +166,14 @@ async def test_a_fail_over_that_cannot_succeed_gives_up_the_seat_again_and_again
     assert b'"status":1' in world.zookeeper.tree()["/feature"]
 
 
-@scenario
+@in_virtual_time
 async def test_the_feature_znode_is_disabled_below_2_7():
     world = ControllerWorld({"inter.broker.protocol.version": "2.6"})
     await world.start(1)
     assert b'"status":0' in world.zookeeper.tree()["/feature"]
 
 
-@scenario
+@in_virtual_time
 async def test_notifications_of_the_time_before_are_dropped_at_fail_over():
     world = ControllerWorld()
     store = await world.store()
@@ -194,7 +184,7 @@ async def test_notifications_of_the_time_before_are_dropped_at_fail_over():
     assert await store.notifications.log_dir_events() == []
 
 
-@scenario
+@in_virtual_time
 async def test_what_is_asked_of_another_broker_than_the_controller_is_refused():
     world = ControllerWorld()
     await world.start(1, 2)
@@ -209,7 +199,7 @@ async def test_what_is_asked_of_another_broker_than_the_controller_is_refused():
         assert caught.value.code is ErrorCode.NOT_CONTROLLER
 
 
-@scenario
+@in_virtual_time
 async def test_shutdown_resigns_answers_what_waits_and_takes_nothing_more():
     world = ControllerWorld()
     await world.start(1)
@@ -226,7 +216,7 @@ async def test_shutdown_resigns_answers_what_waits_and_takes_nothing_more():
     await controller.shutdown()  # twice is fine
 
 
-@scenario
+@in_virtual_time
 async def test_shutdown_does_not_wait_for_a_zookeeper_that_does_not_answer():
     world = ControllerWorld()
     await world.start(1)
@@ -239,7 +229,7 @@ async def test_shutdown_does_not_wait_for_a_zookeeper_that_does_not_answer():
     assert controller.cluster is None
 
 
-@scenario
+@in_virtual_time
 async def test_a_lost_reply_of_the_election_is_taken_for_what_it_was():
     world = ControllerWorld()
     await world.store()
@@ -251,7 +241,7 @@ async def test_a_lost_reply_of_the_election_is_taken_for_what_it_was():
     assert world.controller.epoch == 2
 
 
-@scenario
+@in_virtual_time
 async def test_gauges_follow_the_cluster_and_are_zero_elsewhere():
     world = ControllerWorld()
     await world.start(1, 2)

@@ -6,22 +6,12 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.controller.events import IsrProposal
 from kafka_py.testing.fakes.controllers import ControllerWorld
-from kafka_py.testing.virtual_time import run_virtual
+from kafka_py.testing.virtual_time import in_virtual_time
 
 T0 = TopicPartition("t", 0)
 
 
-def scenario(run):
-    """A test that is a coroutine, run in virtual time."""
-
-    def test():
-        run_virtual(run())
-
-    test.__name__, test.__doc__ = run.__name__, run.__doc__
-    return test
-
-
-@scenario
+@in_virtual_time
 async def test_isr_changes_of_leaders_reach_every_broker_and_the_notes_are_removed():
     world = ControllerWorld()
     await world.start(1, 2)
@@ -38,7 +28,7 @@ async def test_isr_changes_of_leaders_reach_every_broker_and_the_notes_are_remov
     assert await store.notifications.isr_changes() == []
 
 
-@scenario
+@in_virtual_time
 async def test_alter_isr_writes_answers_and_tells():
     world = ControllerWorld()
     await world.start(1, 2)
@@ -57,7 +47,7 @@ async def test_alter_isr_writes_answers_and_tells():
     assert world.story() == []
 
 
-@scenario
+@in_virtual_time
 async def test_alter_isr_is_refused_with_kafkas_codes():
     world = ControllerWorld()
     await world.start(1, 2, 3)

@@ -6,7 +6,7 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import ElectionType, TopicPartition
 from kafka_py.controller.model.controller_context import PartitionAssignment
 from kafka_py.testing.fakes.controllers import ControllerWorld
-from kafka_py.testing.virtual_time import run_virtual
+from kafka_py.testing.virtual_time import in_virtual_time
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrRequest
 from kafka_py.wire.messages.stop_replica import StopReplicaRequest
 from kafka_py.zk.session import SetOp
@@ -16,36 +16,17 @@ T0 = TopicPartition("t", 0)
 PREFERRED = ElectionType.PREFERRED
 
 
-def scenario(run):
-    """A test that is a coroutine, run in virtual time."""
-
-    def test():
-        run_virtual(run())
-
-    test.__name__, test.__doc__ = run.__name__, run.__doc__
-    return test
-
-
-async def rejoin_isr(world, partition, isr):
-    """What the leader does when its followers have caught up."""
-    store = await world.store()
-    state = await world.state(*partition)
-    assert await store.partitions.write_isr(partition, state._replace(isr=tuple(isr))) is not None
-    await store.notifications.announce_isr_changes([partition])
-    await world.settle()
-
-
 async def led_by_another(world):
     """t-0 prefers broker 2, which died and came back, so that 1 leads and both are in sync."""
     await world.start(1, 2)
     await world.make_topic("t", {0: [2, 1]})
     await world.kill(2)
     await world.start(2)
-    await rejoin_isr(world, T0, [1, 2])
+    await world.rejoin_isr(T0, [1, 2])
     world.forget()
 
 
-@scenario
+@in_virtual_time
 async def test_the_old_tools_znode_triggers_an_election_and_vanishes():
     """S1-132: the preferred replica leads only if it is in the ISR; the znode is transient (S1-062)."""
     world = ControllerWorld()
@@ -58,7 +39,7 @@ async def test_the_old_tools_znode_triggers_an_election_and_vanishes():
     assert (await world.state("t")).leader == 2
 
 
-@scenario
+@in_virtual_time
 async def test_a_pending_election_znode_is_served_at_fail_over():
     world = ControllerWorld()
     await led_by_another(world)
@@ -72,7 +53,7 @@ async def test_a_pending_election_znode_is_served_at_fail_over():
     assert (await world.state("t")).leader == 2
 
 
-@scenario
+@in_virtual_time
 async def test_leaders_are_balanced_after_five_seconds_and_then_every_interval():
     """Above `leader.imbalance.per.broker.percentage` an election runs."""
     world = ControllerWorld({"leader.imbalance.check.interval.seconds": "300"})
@@ -82,7 +63,7 @@ async def test_leaders_are_balanced_after_five_seconds_and_then_every_interval()
     assert (await world.state("t")).leader == 2
 
 
-@scenario
+@in_virtual_time
 async def test_balancing_can_be_switched_off_and_knows_a_limit():
     for properties in ({"auto.leader.rebalance.enable": "false"}, {"leader.imbalance.per.broker.percentage": "100"}):
         world = ControllerWorld(properties)
@@ -91,7 +72,7 @@ async def test_balancing_can_be_switched_off_and_knows_a_limit():
         assert (await world.state("t")).leader == 1
 
 
-@scenario
+@in_virtual_time
 async def test_a_reassignment_adds_waits_moves_the_leader_and_drops():
     """S1-109 to S1-120, in KIP-455's form."""
     world = ControllerWorld()
@@ -115,9 +96,9 @@ async def test_a_reassignment_adds_waits_moves_the_leader_and_drops():
     assert await world.controller.list_reassignments(None) == {T0: PartitionAssignment((3, 4, 1, 2), (3, 4), (1, 2))}
     world.forget()
 
-    await rejoin_isr(world, T0, [1, 2, 3])  # not all of the target yet
+    await world.rejoin_isr(T0, [1, 2, 3])  # not all of the target yet
     assert T0 in world.controller.cluster.reassigning
-    await rejoin_isr(world, T0, [1, 2, 3, 4])
+    await world.rejoin_isr(T0, [1, 2, 3, 4])
 
     assert (await store.topics.assignment("t")) == ({0: ReplicaAssignment((3, 4))}, topic_id)
     final = await world.state("t")
@@ -132,7 +113,7 @@ async def test_a_reassignment_adds_waits_moves_the_leader_and_drops():
     assert world.controller.cluster.assignment(T0) == PartitionAssignment((3, 4))
 
 
-@scenario
+@in_virtual_time
 async def test_a_move_is_not_called_off_while_only_its_new_replicas_are_in_sync():
     """Found by simulated seed 100783: the only replica that had everything was deleted, and nobody could lead."""
     world = ControllerWorld()
@@ -141,7 +122,7 @@ async def test_a_move_is_not_called_off_while_only_its_new_replicas_are_in_sync(
     controller = world.controller
     await controller.alter_reassignments({T0: [2, 3]})
     running = controller.cluster.assignment(T0)
-    await rejoin_isr(world, T0, [2])
+    await world.rejoin_isr(T0, [2])
     for target in (None, [1]):
         refused = (await controller.alter_reassignments({T0: target}))[T0]
         assert refused.code is ErrorCode.INVALID_REPLICA_ASSIGNMENT
@@ -150,12 +131,12 @@ async def test_a_move_is_not_called_off_while_only_its_new_replicas_are_in_sync(
     assert controller.cluster.assignment(T0) == running
     assert not [line for line in world.story(StopReplicaRequest) if "delete" in line]
 
-    await rejoin_isr(world, T0, [1, 2])
+    await world.rejoin_isr(T0, [1, 2])
     assert await controller.alter_reassignments({T0: None}) == {T0: None}
     assert controller.cluster.assignment(T0) == PartitionAssignment((1,))
 
 
-@scenario
+@in_virtual_time
 async def test_a_leader_that_another_target_drops_is_replaced():
     """Found by simulated seed 2000713: the new replicas waited for a leader for ever."""
     world = ControllerWorld()
@@ -163,7 +144,7 @@ async def test_a_leader_that_another_target_drops_is_replaced():
     await world.make_topic("t", {0: [1]})
     controller = world.controller
     await controller.alter_reassignments({T0: [2, 3]})
-    await rejoin_isr(world, T0, [1, 2])
+    await world.rejoin_isr(T0, [1, 2])
     await controller.elect_leaders([T0], PREFERRED)
     await world.settle()
     assert (await world.state("t")).leader == 2
@@ -171,12 +152,12 @@ async def test_a_leader_that_another_target_drops_is_replaced():
     await world.settle()
     state = await world.state("t")
     assert (state.leader, state.isr) == (1, (1,))
-    await rejoin_isr(world, T0, [1, 3])
+    await world.rejoin_isr(T0, [1, 3])
     assert (await world.state("t")).leader == 3
     assert controller.cluster.assignment(T0) == PartitionAssignment((3,))
 
 
-@scenario
+@in_virtual_time
 async def test_a_target_of_very_many_brokers_is_refused_by_its_first_ones():
     """Sets of half a million ids, or a search through them for each, would hold the controller for minutes."""
     world = ControllerWorld()
@@ -199,7 +180,7 @@ class _Counted(list):
         return super().__iter__()
 
 
-@scenario
+@in_virtual_time
 async def test_reassignments_of_very_many_partitions_are_planned_in_turns_and_before_the_next_event():
     world = ControllerWorld()
     await world.start(1, 2)
@@ -224,7 +205,7 @@ async def test_reassignments_of_very_many_partitions_are_planned_in_turns_and_be
     assert answers[1].keys() == {T0, TopicPartition("t", 1)}
 
 
-@scenario
+@in_virtual_time
 async def test_the_old_tools_list_is_worked_off_and_watched_for_again():
     world = ControllerWorld()
     await world.start(1, 2, 3)
@@ -234,12 +215,12 @@ async def test_the_old_tools_list_is_worked_off_and_watched_for_again():
         await store.admin.request_reassignments({T0: [target], TopicPartition("unknown", 1): [1]})
         await world.settle()
         assert await store.admin.reassignments() == {T0: [target]}  # what cannot be done has left it
-        await rejoin_isr(world, T0, [(await world.state("t")).leader, target])
+        await world.rejoin_isr(T0, [(await world.state("t")).leader, target])
         assert await store.admin.reassignments() is None
         assert (await world.state("t"))[0] == target
 
 
-@scenario
+@in_virtual_time
 async def test_a_request_that_overrides_the_last_row_of_the_old_tools_list_deletes_it():
     world = ControllerWorld()
     await world.start(1, 2, 3)
@@ -255,7 +236,7 @@ async def test_a_request_that_overrides_the_last_row_of_the_old_tools_list_delet
     assert world.controller.cluster.assignment(T0) == PartitionAssignment((2, 1), (2,), (1,))
 
 
-@scenario
+@in_virtual_time
 async def test_partitions_added_while_the_controller_writes_a_move_are_kept():
     """The controller writes the whole topic from what it knows; a growth that it has not seen yet is in the znode."""
     world = ControllerWorld()

@@ -9,7 +9,7 @@ from kafka_py.base.ids import ZERO_UUID, TopicPartition
 from kafka_py.controller.model import replica_states
 from kafka_py.controller.model.controller_context import PartitionAndReplica
 from kafka_py.testing.fakes.controllers import ControllerWorld
-from kafka_py.testing.virtual_time import run_virtual
+from kafka_py.testing.virtual_time import in_virtual_time, run_virtual
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrRequest
 from kafka_py.wire.messages.stop_replica import (
     StopReplicaRequest,
@@ -19,17 +19,7 @@ from kafka_py.wire.messages.update_metadata import UpdateMetadataRequest
 from kafka_py.zk.topics import TopicAssignment
 
 
-def scenario(run):
-    """A test that is a coroutine, run in virtual time."""
-
-    def test():
-        run_virtual(run())
-
-    test.__name__, test.__doc__ = run.__name__, run.__doc__
-    return test
-
-
-@scenario
+@in_virtual_time
 async def test_requests_carry_controller_epoch_broker_epoch_topic_id_and_znode_version():
     world = ControllerWorld()
     await world.start(1, 2)
@@ -50,7 +40,7 @@ async def test_requests_carry_controller_epoch_broker_epoch_topic_id_and_znode_v
     assert {one.version for one in world.told if isinstance(one.message, UpdateMetadataRequest)} == {7}
 
 
-@scenario
+@in_virtual_time
 async def test_we4_14_a_topic_written_by_hand_is_made_like_any_other():
     """WE4-14: write `/brokers/topics/topic-create-zk` by hand with topic-create's map."""
     world = ControllerWorld()
@@ -67,7 +57,7 @@ async def test_we4_14_a_topic_written_by_hand_is_made_like_any_other():
     assert (await store.topics.assignment("topic-create-zk")).topic_id is not None  # the controller gave it one
 
 
-@scenario
+@in_virtual_time
 async def test_we4_15_partition_numbers_may_have_gaps():
     """WE4-15: `topic-create-special` with partitions 10, 21, 33, 40: works through ZooKeeper only."""
     world = ControllerWorld()
@@ -80,7 +70,7 @@ async def test_we4_15_partition_numbers_may_have_gaps():
     assert world.controller.cluster.partition_count == 4
 
 
-@scenario
+@in_virtual_time
 async def test_a_topic_that_cannot_be_read_harms_no_other():
     world = ControllerWorld()
     await world.start(1)
@@ -95,7 +85,7 @@ async def test_a_topic_that_cannot_be_read_harms_no_other():
     assert (await world.state("also-fine")).leader == 2
 
 
-@scenario
+@in_virtual_time
 async def test_added_partitions_start_and_changes_of_old_ones_are_ignored():
     world = ControllerWorld()
     await world.start(1, 2)
@@ -115,7 +105,7 @@ async def test_added_partitions_start_and_changes_of_old_ones_are_ignored():
     assert world.controller.cluster.assignment(TopicPartition("t", 0)).replicas == (1, 2)
 
 
-@scenario
+@in_virtual_time
 async def test_deletion_tells_everyone_stops_the_replicas_and_removes_the_znodes():
     world = ControllerWorld()
     await world.start(1, 2)
@@ -144,7 +134,7 @@ async def test_deletion_tells_everyone_stops_the_replicas_and_removes_the_znodes
     assert await world.state("t") == (2, 0, (2,), 1, 0)
 
 
-@scenario
+@in_virtual_time
 async def test_we4_24_a_znode_made_by_hand_deletes_a_topic():
     """WE4-24: create `/admin/delete_topics/topic-delete`; the controller does the rest."""
     world = ControllerWorld()
@@ -157,7 +147,7 @@ async def test_we4_24_a_znode_made_by_hand_deletes_a_topic():
     assert "StopReplica -> 1: topic-delete-0 delete" in world.story(StopReplicaRequest)
 
 
-@scenario
+@in_virtual_time
 async def test_a_refusal_of_a_whole_request_is_one_of_each_replica_that_it_names():
     """Else the deletion would be under way for ever: a broker is not asked again while it is awaited."""
     world = ControllerWorld()
@@ -177,7 +167,7 @@ async def test_a_refusal_of_a_whole_request_is_one_of_each_replica_that_it_names
     assert "/brokers/topics/t" not in world.zookeeper.tree()
 
 
-@scenario
+@in_virtual_time
 async def test_a_refusal_for_another_life_of_the_broker_says_nothing_of_its_replicas():
     """STALE_BROKER_EPOCH: the broker has registered again, which resumes the deletion; the answer may come after."""
     world = ControllerWorld()
@@ -195,7 +185,7 @@ async def test_a_refusal_for_another_life_of_the_broker_says_nothing_of_its_repl
     assert "/brokers/topics/t" not in world.zookeeper.tree()
 
 
-@scenario
+@in_virtual_time
 async def test_a_topic_removed_by_hand_is_forgotten_and_can_be_made_again():
     """WE4-24, deletion by hand: remove `/config/topics/<topic>`, and `/brokers/topics/<topic>` with its children."""
     world = ControllerWorld()
@@ -211,7 +201,7 @@ async def test_a_topic_removed_by_hand_is_forgotten_and_can_be_made_again():
     assert (await world.state("t", 1)).leader == 1
 
 
-@scenario
+@in_virtual_time
 async def test_old_topics_get_ids_at_fail_over_unless_the_protocol_version_has_none():
     for version, has_id in (("2.8", True), ("2.6", False)):
         world = ControllerWorld({"inter.broker.protocol.version": version})

@@ -60,16 +60,3 @@ class Broker:
     def text(self, path):
         return self.files.read_bytes(path).decode()
 
-
-class HeldBackground:
-    """Jobs wait until they are run."""
-
-    def __init__(self):
-        self.jobs = []
-
-    def run(self, work, done=None, failed=None):
-        self.jobs.append((work, done, failed))
-
-    def run_all(self):
-        while self.jobs:
-            InlineBackground().run(*self.jobs.pop(0))

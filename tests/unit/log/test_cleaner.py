@@ -23,6 +23,7 @@ from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.control import ControlType
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.fakes.files import FakeFiles, Loss
+from kafka_py.testing.fakes.stored_logs import HeldBackground
 
 from .compacted_logs import DAY_MS, World, job_of, three_segments
 
@@ -247,7 +248,7 @@ class Many:
     def __init__(self, count: int) -> None:
         self.clock = ManualClock()
         self.turns: list[Callable[[], None]] = []
-        self.shared, self.own = HeldJobs(), HeldJobs()
+        self.shared, self.own = HeldBackground(), HeldBackground()
         options = LogOptions.parse({"log.dirs": "/logs", "log.cleaner.threads": "2"})
         self.dirs = LogManager(
             options, FakeFiles(now_ms=self.clock.wall_ms), self, Chance(), background=self.shared,
@@ -277,20 +278,6 @@ class Many:
 
     def monotonic_s(self) -> float:
         return self.monotonic_ms() / 1000
-
-
-class HeldJobs:
-    """Jobs wait until they are run."""
-
-    def __init__(self) -> None:
-        self.jobs: list[tuple[Any, Any, Any]] = []
-
-    def run(self, work: Any, done: Any = None, failed: Any = None) -> None:
-        self.jobs.append((work, done, failed))
-
-    def run_all(self) -> None:
-        while self.jobs:
-            InlineBackground().run(*self.jobs.pop(0))
 
 
 def test_a_look_at_many_logs_leaves_the_loop_now_and_then_and_begins_as_many_as_there_are_threads() -> None:

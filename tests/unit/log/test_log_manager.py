@@ -12,9 +12,9 @@ from kafka_py.log.loading.log_dir import LogDirError
 from kafka_py.log.loading.meta_properties import InconsistentBrokerId, MetaProperties
 from kafka_py.log.model.configs import LogConfig
 from kafka_py.testing.fakes.files import FakeFiles, Loss
-from kafka_py.testing.fakes.stored_logs import batch
+from kafka_py.testing.fakes.stored_logs import HeldBackground, batch
 
-from .broker_logs import Broker, HeldBackground
+from .broker_logs import Broker
 
 
 def test_w5_2_a_fresh_directory_gets_four_checkpoints_and_meta_properties():

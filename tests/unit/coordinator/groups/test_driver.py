@@ -1,6 +1,5 @@
 """What is done of what the decisions say, also when something of it raises what nobody foresaw."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,21 +17,6 @@ from kafka_py.coordinator.groups.outcome import ROUND, GroupOutcome, TimerChange
 from kafka_py.coordinator.groups.requests import JoinRequest, JoinResult, SyncRequest
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.fakes.groups import GROUP, RANGE, SESSION_MS, GroupWorld
-
-
-class Call:
-    """A call that is due later and can be cancelled."""
-
-    def __init__(self, clock: ManualClock, delay_s: float, callback: Callable[[], None]) -> None:
-        self._callback: Callable[[], None] | None = callback
-        clock.later(delay_s * 1000.0, self)
-
-    def cancel(self) -> None:
-        self._callback = None
-
-    def __call__(self) -> None:
-        if self._callback is not None:
-            self._callback()
 
 
 def request(member_id: str = "") -> JoinRequest:
@@ -172,7 +156,7 @@ def test_a_write_that_is_said_to_be_over_twice_counts_once() -> None:
 def test_a_timer_that_is_armed_again_fires_once_and_is_counted_once() -> None:
     fired: list[str] = []
     clock = ManualClock()
-    timers = Timers(clock, lambda delay_s, callback: Call(clock, delay_s, callback))
+    timers = Timers(clock, clock.call_later)
     group = Group(GROUP, GroupOffsets(), 0)
     session = TimerName(TimerKind.SESSION, "a-1")
     armed = GroupTimers(timers, Purgatory("Rebalance", timers), lambda _group, name: fired.append(name.kind.value))

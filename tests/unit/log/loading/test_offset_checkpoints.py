@@ -4,8 +4,9 @@
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.disk.background import InlineBackground
+from kafka_py.testing.fakes.stored_logs import HeldBackground
 
-from ..broker_logs import Broker, HeldBackground
+from ..broker_logs import Broker
 
 
 def test_a_truncation_below_the_recovery_point_is_checkpointed_soon():

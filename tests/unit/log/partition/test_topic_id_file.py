@@ -7,9 +7,9 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.testing.fakes.stored_logs import batch
+from kafka_py.testing.fakes.stored_logs import HeldBackground, batch
 
-from ..broker_logs import Broker, HeldBackground
+from ..broker_logs import Broker
 
 
 def test_topic_ids_are_kept_and_compared():

@@ -2,19 +2,9 @@
 
 import pytest
 
-from kafka_py.log.disk.directory import PartitionDirectory
-from kafka_py.log.disk.handles import OpenHandles
 from kafka_py.log.segments.offset_index import OffsetIndex, OffsetPosition
-from kafka_py.testing.fakes.files import FakeFiles
 
 PATH = "/l/00000000000000000000.index"
-
-
-@pytest.fixture
-def place() -> PartitionDirectory:
-    files = FakeFiles()
-    files.make_directory("/l")
-    return PartitionDirectory("/l", files, OpenHandles())
 
 
 def make(place, base=0, room=800) -> OffsetIndex:

@@ -2,20 +2,10 @@
 
 import pytest
 
-from kafka_py.log.disk.directory import PartitionDirectory
-from kafka_py.log.disk.handles import OpenHandles
 from kafka_py.log.segments.offset_index import OffsetIndex
 from kafka_py.log.segments.time_index import TimeIndex, TimeOffset
-from kafka_py.testing.fakes.files import FakeFiles
 
 PATH = "/l/00000000000000000000.timeindex"
-
-
-@pytest.fixture
-def place() -> PartitionDirectory:
-    files = FakeFiles()
-    files.make_directory("/l")
-    return PartitionDirectory("/l", files, OpenHandles())
 
 
 def make(place, room=1200) -> TimeIndex:

@@ -12,13 +12,6 @@ from kafka_py.testing.fakes.files import FakeFiles
 PATH = "/l/00000000000000000000.txnindex"
 
 
-@pytest.fixture
-def place() -> PartitionDirectory:
-    files = FakeFiles()
-    files.make_directory("/l")
-    return PartitionDirectory("/l", files, OpenHandles())
-
-
 def filled(place) -> TxnIndex:
     index = TxnIndex(place, 0)
     for entry in ((0, 0, 10, 11), (1, 5, 15, 13), (2, 18, 35, 25), (3, 32, 50, 40)):

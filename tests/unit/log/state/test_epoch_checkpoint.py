@@ -1,13 +1,9 @@
 """The leader epochs of a log are written down as they change."""
 
-import pytest
 
 from kafka_py.log.disk.background import InlineBackground
-from kafka_py.log.disk.directory import PartitionDirectory
-from kafka_py.log.disk.handles import OpenHandles
 from kafka_py.log.state.checkpoints import read_epochs
 from kafka_py.log.state.epoch_checkpoint import EpochCheckpoint
-from kafka_py.testing.fakes.files import FakeFiles
 
 
 class LateBackground:
@@ -22,13 +18,6 @@ class LateBackground:
     def finish_one(self):
         work, done, _ = self.jobs.pop(0)
         done(work())
-
-
-@pytest.fixture
-def place():
-    files = FakeFiles()
-    files.make_directory("/l")
-    return PartitionDirectory("/l", files, OpenHandles())
 
 
 def on_disk(place):

@@ -1,9 +1,7 @@
 """What a fetcher does with each kind of answer, against a leader that answers as it is told."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
-from functools import wraps
-from typing import Any
+from collections.abc import Callable, Mapping
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
@@ -12,7 +10,7 @@ from kafka_py.replication.follower.leader_link import EpochQuery, EpochReply, Li
 from kafka_py.replication.leader.offset_queries import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from kafka_py.testing.fakes.copying import T0, CopyingWorld, Replica
 from kafka_py.testing.fakes.stored_logs import batch
-from kafka_py.testing.virtual_time import run_virtual
+from kafka_py.testing.virtual_time import in_virtual_time
 from kafka_py.wire.messages.fetch import (
     FetchablePartitionResponse,
     FetchableTopicResponse,
@@ -99,15 +97,7 @@ def told(
     )  # fmt: skip
 
 
-def story(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
-    @wraps(test)
-    def run() -> None:
-        run_virtual(test())
-
-    return run
-
-
-@story
+@in_virtual_time
 async def test_corrupt_records_are_not_appended_and_fetched_again_after_a_pause() -> None:
     follower = Follower()
     good = bytes(batch([b"v"], leader_epoch=3))
@@ -119,7 +109,7 @@ async def test_corrupt_records_are_not_appended_and_fetched_again_after_a_pause(
     assert not follower.failed
 
 
-@story
+@in_virtual_time
 async def test_several_batches_are_one_append_and_a_cut_off_one_comes_again() -> None:
     follower = Follower()
     batches = [bytes(batch([b"v"], leader_epoch=3, base_offset=offset)) for offset in range(3)]
@@ -129,7 +119,7 @@ async def test_several_batches_are_one_append_and_a_cut_off_one_comes_again() ->
     assert [offset for _, offset in follower.leader.named()] == [0, 2, 3]
 
 
-@story
+@in_virtual_time
 async def test_a_leader_that_is_none_yet_is_asked_again_after_a_pause() -> None:
     for error in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.UNKNOWN_LEADER_EPOCH, ErrorCode.KAFKA_STORAGE_ERROR):
         follower = Follower()
@@ -141,7 +131,7 @@ async def test_a_leader_that_is_none_yet_is_asked_again_after_a_pause() -> None:
         await follower.me.fetchers.close()
 
 
-@story
+@in_virtual_time
 async def test_a_gap_in_the_offsets_gives_the_partition_up() -> None:
     follower = Follower(held=2)
     follower.leader.epoch_replies = [EpochReply(ErrorCode.NONE, EpochEnd(0, 2))]
@@ -151,7 +141,7 @@ async def test_a_gap_in_the_offsets_gives_the_partition_up() -> None:
     assert follower.me.log.log_end_offset == 2
 
 
-@story
+@in_virtual_time
 async def test_a_log_start_inside_a_batch_of_the_leader_is_no_gap_for_a_follower_that_was_cut_there() -> None:
     follower = Follower(held=3)
     follower.leader.epoch_replies = [EpochReply(ErrorCode.NONE, EpochEnd(0, 2))]  # all that the leader had, it deleted
@@ -163,7 +153,7 @@ async def test_a_log_start_inside_a_batch_of_the_leader_is_no_gap_for_a_follower
     assert not follower.failed
 
 
-@story
+@in_virtual_time
 async def test_an_epoch_question_that_fails_is_asked_again_and_nothing_is_fetched_before() -> None:
     follower = Follower(held=2)
     follower.leader.epoch_replies = [
@@ -177,7 +167,7 @@ async def test_an_epoch_question_that_fails_is_asked_again_and_nothing_is_fetche
     assert follower.me.log.log_end_offset == 1
 
 
-@story
+@in_virtual_time
 async def test_out_of_range_asks_for_the_end_and_then_for_the_start() -> None:
     follower = Follower(held=2)
     follower.leader.epoch_replies = [EpochReply(ErrorCode.NONE, EpochEnd(0, 2))]
@@ -191,7 +181,7 @@ async def test_out_of_range_asks_for_the_end_and_then_for_the_start() -> None:
     await follower.soon(lambda: follower.leader.named()[-1][1] == 70)
 
 
-@story
+@in_virtual_time
 async def test_a_question_for_offsets_that_is_not_answered_is_put_again() -> None:
     follower = Follower(held=2)
     follower.leader.epoch_replies = [EpochReply(ErrorCode.NONE, EpochEnd(0, 2))]
@@ -201,7 +191,7 @@ async def test_a_question_for_offsets_that_is_not_answered_is_put_again() -> Non
     assert follower.me.log.log_end_offset == 2
 
 
-@story
+@in_virtual_time
 async def test_a_lost_connection_pauses_everything_and_begins_a_new_session() -> None:
     follower = Follower()
     follower.leader.answers = [told(), LinkFailed("gone")]
@@ -212,7 +202,7 @@ async def test_a_lost_connection_pauses_everything_and_begins_a_new_session() ->
     assert follower.leader.fetches[2][0] - follower.leader.fetches[1][0] == 1.0
 
 
-@story
+@in_virtual_time
 async def test_an_answer_without_session_or_partitions_is_an_error_of_the_whole_fetch() -> None:
     follower = Follower()
     follower.leader.answers = [FetchResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR, session_id=0, responses=[])]
@@ -221,7 +211,7 @@ async def test_an_answer_without_session_or_partitions_is_an_error_of_the_whole_
     assert follower.leader.named()[1][0] == 1.0
 
 
-@story
+@in_virtual_time
 async def test_the_lag_is_what_the_leaders_watermark_is_ahead() -> None:
     follower = Follower()
     follower.leader.answers = [told(records=bytes(batch([b"v"], leader_epoch=3)), high_watermark=11)]

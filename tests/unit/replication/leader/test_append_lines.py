@@ -24,30 +24,11 @@ from kafka_py.replication.leader.delayed import AppendResult
 from kafka_py.replication.state.isr import CommittedIsr
 from kafka_py.replication.state.roles import DELETED
 from kafka_py.testing.fakes.replicas import ReplicaWorld, role
-from kafka_py.testing.fakes.stored_logs import LogWorld, batch, slice_bytes
+from kafka_py.testing.fakes.stored_logs import HeldBackground, LogWorld, batch, slice_bytes
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 LARGE = 5000
 """Records of a batch that does not fit the event loop."""
-
-
-class HeldBackground:
-    """Runs a job when the test says so."""
-
-    def __init__(self) -> None:
-        self.jobs = []
-
-    def run(self, work, done=None, failed=None) -> None:
-        self.jobs.append((work, done, failed))
-
-    def finish_one(self) -> None:
-        work, done, failed = self.jobs.pop(0)
-        try:
-            result = work()
-        except Exception as error:
-            failed(error)
-        else:
-            done(result)
 
 
 class World:

@@ -16,8 +16,7 @@ from kafka_py.replication.leader import down_conversions
 from kafka_py.replication.leader.down_conversions import AT_ONCE, Converted, DownConversions, OldRead, convert_read
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.fakes.replicas import ReplicaWorld
-
-from .test_append_lines import HeldBackground
+from kafka_py.testing.fakes.stored_logs import HeldBackground
 
 LIMIT = 1 << 24
 COUNT = 200

@@ -1,9 +1,7 @@
 """In-sync sets written to ZooKeeper, and the controller told in batches."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
-from functools import wraps
-from typing import Any
+from collections.abc import Iterable
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
@@ -12,7 +10,7 @@ from kafka_py.replication.state.isr import CommittedIsr, PendingExpandIsr, Pendi
 from kafka_py.replication.state.partition import RECENT_FETCH_MS, Partition
 from kafka_py.replication.state.reads import FetchEntry
 from kafka_py.testing.fakes.copying import T0, CopyingWorld, Replica
-from kafka_py.testing.virtual_time import run_virtual
+from kafka_py.testing.virtual_time import in_virtual_time
 from kafka_py.zk.partitions import LeaderAndIsr
 from kafka_py.zk.session import ZkError
 
@@ -73,15 +71,7 @@ class Leader:
         self.updates.submit(self.partition)
 
 
-def story(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
-    @wraps(test)
-    def run() -> None:
-        run_virtual(test())
-
-    return run
-
-
-@story
+@in_virtual_time
 async def test_an_expansion_is_written_with_what_the_leader_knows_and_then_counts() -> None:
     leader = Leader(8)
     leader.pending(PendingExpandIsr(frozenset({1, 2}), adding=3))
@@ -92,7 +82,7 @@ async def test_an_expansion_is_written_with_what_the_leader_knows_and_then_count
     assert leader.me.metrics.manager.isr_expands == 1
 
 
-@story
+@in_virtual_time
 async def test_a_shrink_lets_the_watermark_go_on_once_it_is_written() -> None:
     leader = Leader(8)
     leader.me.append(b"m")
@@ -108,7 +98,7 @@ async def test_a_shrink_lets_the_watermark_go_on_once_it_is_written() -> None:
     assert leader.me.metrics.manager.isr_shrinks == 1
 
 
-@story
+@in_virtual_time
 async def test_a_replica_that_caught_up_while_another_change_was_pending_joins_without_a_further_fetch() -> None:
     """A fetch session does not name a partition again that nothing is appended to."""
     leader = Leader(8, 9)
@@ -126,7 +116,7 @@ async def test_a_replica_that_caught_up_while_another_change_was_pending_joins_w
     assert (leader.me.metrics.manager.isr_shrinks, leader.me.metrics.manager.isr_expands) == (1, 1)
 
 
-@story
+@in_virtual_time
 async def test_a_replica_that_has_not_fetched_since_does_not_join_when_the_other_change_is_written() -> None:
     leader = Leader(8)
     leader.partition.followers[3].last_caught_up_ms = -1e9
@@ -140,7 +130,7 @@ async def test_a_replica_that_has_not_fetched_since_does_not_join_when_the_other
     assert leader.partition.isr == CommittedIsr(frozenset({1}))
 
 
-@story
+@in_virtual_time
 async def test_a_refused_change_is_counted_and_not_written_again() -> None:
     leader = Leader(None)
     leader.pending(PendingShrinkIsr(frozenset({1, 2}), frozenset({2})))
@@ -150,7 +140,7 @@ async def test_a_refused_change_is_counted_and_not_written_again() -> None:
     assert leader.me.metrics.manager.failed_isr_updates == 1
 
 
-@story
+@in_virtual_time
 async def test_a_new_role_ends_the_attempts_to_write_for_the_former_one() -> None:
     leader = Leader(*[ZkError("lost")] * 3, 8)
     leader.pending(PendingShrinkIsr(frozenset({1, 2}), frozenset({2})))
@@ -162,7 +152,7 @@ async def test_a_new_role_ends_the_attempts_to_write_for_the_former_one() -> Non
     assert not leader.committed
 
 
-@story
+@in_virtual_time
 async def test_the_controller_hears_when_it_has_been_quiet_for_a_while() -> None:
     leader = Leader(8, 9)
     leader.pending(PendingExpandIsr(frozenset({1, 2}), adding=3))
@@ -179,7 +169,7 @@ async def test_the_controller_hears_when_it_has_been_quiet_for_a_while() -> None
     assert leader.store.announced == [[T0]]
 
 
-@story
+@in_virtual_time
 async def test_an_announcement_that_failed_is_made_again_and_later_ones_too() -> None:
     leader = Leader(8, 9, 10)
     leader.store.announcements = [ZkError("lost"), None, None]
@@ -192,7 +182,7 @@ async def test_an_announcement_that_failed_is_made_again_and_later_ones_too() ->
         assert leader.store.announced == [[T0]] * announced
 
 
-@story
+@in_virtual_time
 async def test_the_controller_hears_once_a_minute_though_there_is_never_quiet() -> None:
     leader = Leader(*range(100))
     sets = (PendingExpandIsr(frozenset({1, 2}), adding=3), PendingShrinkIsr(frozenset({1, 2, 3}), frozenset({3})))

@@ -1,16 +1,14 @@
 """How fast replicas that are not in sync may be filled (KIP-73)."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator
-from functools import wraps
-from typing import Any
+from collections.abc import Iterator
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.replication.state.isr import CommittedIsr
 from kafka_py.replication.state.throttle import UNLIMITED, ByteRate, Throttle
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.fakes.copying import T0, CopyingWorld, Replica
-from kafka_py.testing.virtual_time import run_virtual, virtual_clock
+from kafka_py.testing.virtual_time import in_virtual_time, virtual_clock
 
 
 def throttle(*named: str, limit: int = 1000, clock: ManualClock | None = None) -> Throttle:
@@ -44,19 +42,11 @@ def test_only_named_replicas_of_this_broker_are_held_back() -> None:
     assert not one.is_exceeded_for(T0)
 
 
-def story(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
-    @wraps(test)
-    def run() -> None:
-        run_virtual(test())
-
-    return run
-
-
 def byte_rate() -> ByteRate:
     return ByteRate(virtual_clock(), 11, 1000)
 
 
-@story
+@in_virtual_time
 async def test_a_new_replica_is_filled_no_faster_than_the_leader_may() -> None:
     world = CopyingWorld(settings={"replica.fetch.max.bytes": "1000"})
     limit = Throttle(1, byte_rate(), 1000, lambda _partition: ["0:1"])
@@ -71,7 +61,7 @@ async def test_a_new_replica_is_filled_no_faster_than_the_leader_may() -> None:
     assert follower.log.size_bytes == leader.log.size_bytes
 
 
-@story
+@in_virtual_time
 async def test_a_follower_asks_no_faster_than_it_may_and_goes_on_when_the_limit_is_lifted() -> None:
     world = CopyingWorld(settings={"replica.fetch.max.bytes": "1000"})
     limit = Throttle(2, byte_rate(), 1000, lambda _partition: ["*"])
@@ -86,7 +76,7 @@ async def test_a_follower_asks_no_faster_than_it_may_and_goes_on_when_the_limit_
     assert follower.log.size_bytes == leader.log.size_bytes
 
 
-@story
+@in_virtual_time
 async def test_a_replica_that_is_held_back_is_released_when_it_is_no_longer_named() -> None:
     """The limit stays, and stays passed: what matters is that the partition is not throttled any longer."""
     world = CopyingWorld(settings={"replica.fetch.max.bytes": "1000"})
@@ -108,7 +98,7 @@ async def test_a_replica_that_is_held_back_is_released_when_it_is_no_longer_name
     assert follower.log.size_bytes == leader.log.size_bytes
 
 
-@story
+@in_virtual_time
 async def test_a_replica_that_the_leader_holds_back_is_released_when_it_is_no_longer_named() -> None:
     world = CopyingWorld(settings={"replica.fetch.max.bytes": "1000"})
     named = ["0:1"]
