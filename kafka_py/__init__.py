@@ -9,15 +9,16 @@
     replication/  one partition, its leader and its followers
     coordinator/  consumer groups and transactions, kept in compacted topics
     controller/   who leads what
+    security/     who may do what
     broker/       the server
     clients/      producer, consumer and admin client
     cli/          the commands
     pipeline/     topics as Spark's data frames
     testing/      clusters and stand-ins for tests
 
-The packages are floors, lowest first: base, wire, records, log | net | zk, replication | coordinator | controller,
-broker | clients, cli | pipeline, testing. A package imports only from floors below its own; docs/architecture.md gives
-the reasons.
+The packages are floors, lowest first: base, wire, records, log | net | zk, replication | coordinator | controller |
+security, broker | clients, cli | pipeline, testing. A package imports only from floors below its own;
+docs/architecture.md gives the reasons.
 """
 
 __version__ = "0.1.0"

@@ -2,7 +2,6 @@
 
     node.py                 the broker as handlers see it
     request_context.py      what a handler gets besides the request
-    authorization.py        the authorizer interface, operations, resources
     transactions.py         responses about transactions
     routes.py               the table: API -> handler, rule, quota class
     service.py              one API's handler and decoders

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
 from kafka_py.base.ids import parse_broker_id
 from kafka_py.base.texts import paired
-from kafka_py.broker.requests.authorization import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.broker.requests.item_errors import ItemError, error_of
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
@@ -30,6 +29,7 @@ from kafka_py.broker.settings.config_edits import (
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.broker.settings.setting_names import shown
 from kafka_py.log.model.configs import LogConfig
+from kafka_py.security.acls.vocabulary import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.zk.config_znodes import DEFAULT_ENTITY, entity_path
 
 TOPIC = 2

@@ -18,7 +18,6 @@ from kafka_py.base.supervision import Schedule
 from kafka_py.base.turns import finish, run_turn
 from kafka_py.broker.observe.metrics import FOLD_AT, AllRequestMetrics
 from kafka_py.broker.quotas.client_quotas import ClientQuotas
-from kafka_py.broker.requests.authorization import CLUSTER_NAME
 from kafka_py.broker.requests.error_responses import refuse, refusing
 from kafka_py.broker.requests.large_requests import PLAIN_BYTES, LargeRequests
 from kafka_py.broker.requests.node import Node
@@ -33,6 +32,7 @@ from kafka_py.broker.requests.request_context import (
 from kafka_py.broker.requests.routes import ROUTES
 from kafka_py.broker.requests.service import ApiService
 from kafka_py.broker.requests.throttling import Throttling
+from kafka_py.security.acls.vocabulary import CLUSTER_NAME
 from kafka_py.wire.apis import APIS, ApiKey, size_fault
 from kafka_py.wire.compiler import stepwise_decoder
 from kafka_py.wire.dismantling import dismantle

@@ -9,9 +9,9 @@ from functools import lru_cache
 from ipaddress import IPv4Address, ip_address
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.broker.requests.authorization import Operation, ResourceType
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
+from kafka_py.security.acls.vocabulary import Operation, ResourceType
 
 _FIRST_WITH_STATIC_MEMBERS = "2.3-IV0"
 

@@ -12,7 +12,6 @@ from kafka_py.broker.metadata.metadata_cache import MetadataCache
 from kafka_py.broker.metadata.topic_waits import THE_CLUSTER, wait_for_topics
 from kafka_py.broker.observe.metrics import AllRequestMetrics
 from kafka_py.broker.quotas.client_quotas import ClientQuotas
-from kafka_py.broker.requests.authorization import ALLOW_ALL, Authorizer
 from kafka_py.broker.requests.auto_creation import AutoCreation
 from kafka_py.broker.requests.fetch_session_cache import SessionCache
 from kafka_py.broker.requests.metadata_answers import MetadataAnswers
@@ -33,6 +32,7 @@ from kafka_py.replication.leader.record_deletion import RecordDeletion
 from kafka_py.replication.leader.replica_manager import ReplicaManager
 from kafka_py.replication.role_changes import RoleChanges
 from kafka_py.replication.state.hosted import HostedPartitions
+from kafka_py.security.acls.authorization import ALLOW_ALL, Authorizer
 from kafka_py.zk.store import ZkStore
 
 CLUSTER_KNOWN_TIMEOUT_MS = 5000

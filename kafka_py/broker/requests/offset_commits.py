@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.turns import Turn, finish
-from kafka_py.broker.requests.authorization import Operation, ResourceType
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
 from kafka_py.coordinator.groups.offsets import NO_EXPIRY, CommittedOffset, CommittingProducer
 from kafka_py.coordinator.groups.requests import CommitRequest
+from kafka_py.security.acls.vocabulary import Operation, ResourceType
 from kafka_py.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition
 from kafka_py.wire.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitRequestPartition
 

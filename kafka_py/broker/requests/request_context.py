@@ -174,5 +174,10 @@ class RequestContext:
         return self.connection.peer_host
 
     @property
+    def request_name(self) -> str:
+        """The name of the API, as the audit log has it."""
+        return self.api.name
+
+    @property
     def listener_name(self) -> str:
         return self.connection.listener_name

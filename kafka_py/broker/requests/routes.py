@@ -11,7 +11,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.broker.requests.authorization import Operation, ResourceType
+from kafka_py.security.acls.vocabulary import Operation, ResourceType
 from kafka_py.wire.apis import ApiKey
 
 

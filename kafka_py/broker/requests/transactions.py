@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.broker.requests.authorization import Operation, ResourceType
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
 from kafka_py.coordinator.transactions.requests import TransactionReply
+from kafka_py.security.acls.vocabulary import Operation, ResourceType
 
 FIRST_PROTOCOL = "0.11.0-IV0"
 """The inter-broker protocol from which on there are transactions (KIP-98)."""

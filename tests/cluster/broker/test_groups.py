@@ -4,7 +4,8 @@ import asyncio
 from typing import Any, cast
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.broker.requests.authorization import Asker, Operation, ResourceType
+from kafka_py.security.acls.authorization import AllowAll, Asker
+from kafka_py.security.acls.vocabulary import Operation, ResourceType
 from kafka_py.testing.local_broker import LocalBroker, on_broker
 from kafka_py.wire.messages.delete_groups import DeleteGroupsRequest
 from kafka_py.wire.messages.describe_groups import DescribeGroupsRequest
@@ -186,13 +187,15 @@ async def test_only_empty_groups_are_deleted(broker: LocalBroker) -> None:
     assert await delete(2) == {"g": not_found, "nobody's": not_found}
 
 
-class _Denies:
+class _Denies(AllowAll):
     """Allows everything but some operations on groups, or on the cluster."""
 
     def __init__(self, *denied: tuple[Operation, ResourceType]) -> None:
         self._denied = denied
 
-    def allows(self, who: Asker, operation: Operation, resource_type: ResourceType, name: str) -> bool:
+    def allows(
+        self, who: Asker, operation: Operation, resource_type: ResourceType, name: str, *_: object
+    ) -> bool:
         return (operation, resource_type) not in self._denied
 
 

@@ -11,9 +11,10 @@ import pytest
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.broker.handlers.records import add_partitions_to_txn
-from kafka_py.broker.requests.authorization import Operation, ResourceType
 from kafka_py.coordinator.transactions.records import TransactionValueReader
 from kafka_py.records.batch import iter_headers, iter_records
+from kafka_py.security.acls.authorization import AllowAll, Asker
+from kafka_py.security.acls.vocabulary import Operation, ResourceType
 from kafka_py.testing.local_broker import LocalBroker, on_broker
 from kafka_py.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from kafka_py.wire.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
@@ -34,13 +35,15 @@ NEWEST = {"init": 4, "add": 3, "offsets": 3, "end": 3}
 FENCED_OF_OLD = ErrorCode.INVALID_PRODUCER_EPOCH
 
 
-class Denied:
+class Denied(AllowAll):
     """Allows all but these (operation, kind of resource, name)."""
 
     def __init__(self, *denied: tuple[Operation, ResourceType, str]) -> None:
         self.denied = denied
 
-    def allows(self, _who: object, operation: Operation, resource_type: ResourceType, name: str) -> bool:
+    def allows(
+        self, who: Asker, operation: Operation, resource_type: ResourceType, name: str, *_: object
+    ) -> bool:
         return (operation, resource_type, name) not in self.denied
 
 

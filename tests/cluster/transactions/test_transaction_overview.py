@@ -7,8 +7,9 @@ from typing import Any
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
-from kafka_py.broker.requests.authorization import Operation, ResourceType
 from kafka_py.log.model.answers import Origin
+from kafka_py.security.acls.authorization import AllowAll, Asker
+from kafka_py.security.acls.vocabulary import Operation, ResourceType
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
 from kafka_py.wire.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from kafka_py.wire.messages.describe_transactions import DescribeTransactionsRequest
@@ -29,10 +30,12 @@ SETTINGS = {
 NOT_YET = {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR}
 
 
-class Blind:
+class Blind(AllowAll):
     """Allows all but to describe one transactional id and one topic."""
 
-    def allows(self, _who: object, operation: Operation, resource_type: ResourceType, name: str) -> bool:
+    def allows(
+        self, who: Asker, operation: Operation, resource_type: ResourceType, name: str, *_: object
+    ) -> bool:
         hidden = {(ResourceType.TRANSACTIONAL_ID, "secret"), (ResourceType.TOPIC, "hidden")}
         return operation is not Operation.DESCRIBE or (resource_type, name) not in hidden
 

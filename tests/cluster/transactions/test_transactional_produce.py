@@ -6,7 +6,8 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
-from kafka_py.broker.requests.authorization import Operation, ResourceType
+from kafka_py.security.acls.authorization import AllowAll, Asker
+from kafka_py.security.acls.vocabulary import Operation, ResourceType
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
 from kafka_py.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
@@ -36,13 +37,15 @@ def log_of(broker: LocalBroker, number: int = 0) -> Any:
     return broker.server.node.hosted.partitions[TopicPartition("t", number)].log
 
 
-class Denying:
+class Denying(AllowAll):
     """Denies writing under one transactional id, and counts how often that is asked."""
 
     def __init__(self) -> None:
         self.asked = 0
 
-    def allows(self, _who: object, operation: Operation, resource_type: ResourceType, name: str) -> bool:
+    def allows(
+        self, who: Asker, operation: Operation, resource_type: ResourceType, name: str, *_: object
+    ) -> bool:
         if resource_type is not ResourceType.TRANSACTIONAL_ID:
             return True
         self.asked += 1

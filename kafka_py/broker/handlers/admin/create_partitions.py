@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.turns import Turn
 from kafka_py.broker.metadata.topic_waits import has_leaders, wait_for_topics
-from kafka_py.broker.requests.authorization import Operation, ResourceType
 from kafka_py.broker.requests.item_errors import error_of
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
 from kafka_py.broker.requests.throttling import mutations_of
 from kafka_py.broker.requests.topic_admin import Permit
+from kafka_py.security.acls.vocabulary import Operation, ResourceType
 from kafka_py.wire.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,

@@ -11,7 +11,6 @@ from collections import Counter
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.turns import Turn
 from kafka_py.broker.metadata.topic_waits import has_leaders, wait_for_topics
-from kafka_py.broker.requests.authorization import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.broker.requests.item_errors import error_of
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
@@ -19,6 +18,7 @@ from kafka_py.broker.requests.throttling import mutations_of
 from kafka_py.broker.requests.topic_admin import PlannedTopic, TopicToCreate
 from kafka_py.broker.settings.config_descriptions import describe_topic
 from kafka_py.controller import topic_names
+from kafka_py.security.acls.vocabulary import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.wire.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfigs,

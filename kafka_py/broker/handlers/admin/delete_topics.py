@@ -11,11 +11,11 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID, TopicId
 from kafka_py.base.turns import Turn
 from kafka_py.broker.metadata.topic_waits import is_gone, wait_for_topics
-from kafka_py.broker.requests.authorization import Operation, ResourceType
 from kafka_py.broker.requests.item_errors import error_of
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
 from kafka_py.broker.requests.throttling import mutations_of
+from kafka_py.security.acls.vocabulary import Operation, ResourceType
 from kafka_py.wire.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
 from kafka_py.wire.version_meanings import DELETE_TOPICS_DISABLED
 

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import parse_broker_id
 from kafka_py.base.turns import Turn
-from kafka_py.broker.requests.authorization import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.broker.requests.config_writes import BROKER, BROKER_LOGGER, TOPIC
 from kafka_py.broker.requests.item_errors import error_of
 from kafka_py.broker.requests.node import Node
@@ -23,6 +22,7 @@ from kafka_py.broker.settings.config_descriptions import (
 )
 from kafka_py.broker.settings.scala_order import of_strings
 from kafka_py.controller import topic_names
+from kafka_py.security.acls.vocabulary import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,

@@ -13,17 +13,12 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import NO_LEADER, ZERO_UUID
 from kafka_py.base.turns import Turn, finish, sliced
 from kafka_py.broker.metadata.metadata_cache import CachedPartition, MetadataCache
-from kafka_py.broker.requests.authorization import (
-    ALLOW_ALL,
-    CLUSTER_NAME,
-    Operation,
-    ResourceType,
-    authorized_operations,
-)
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import EncodedResponse, RequestContext
 from kafka_py.broker.requests.throttling import mutations_of
 from kafka_py.controller.topic_names import is_internal
+from kafka_py.security.acls.authorization import ALLOW_ALL, authorized_operations
+from kafka_py.security.acls.vocabulary import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.wire.frames import encode_response_in_turns
 from kafka_py.wire.messages.metadata import (
     MetadataRequest,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.turns import Turn
-from kafka_py.broker.requests.authorization import Operation
 from kafka_py.broker.requests.group_requests import check_group
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
+from kafka_py.security.acls.vocabulary import Operation
 from kafka_py.wire.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
-from kafka_py.broker.requests.authorization import Operation, ResourceType
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
 from kafka_py.broker.requests.throttling import mutations_of
 from kafka_py.coordinator.runtime import CoordinatorRuntime
+from kafka_py.security.acls.vocabulary import Operation, ResourceType
 from kafka_py.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 
 GROUP = 0

@@ -6,10 +6,11 @@ Source: docs/reference/groups.md, section 5.
 from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.broker.requests.authorization import ALLOW_ALL, Operation
 from kafka_py.broker.requests.group_requests import check_group, check_static_members
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
+from kafka_py.security.acls.authorization import ALLOW_ALL
+from kafka_py.security.acls.vocabulary import Operation
 from kafka_py.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 

@@ -6,11 +6,11 @@ Source: docs/reference/groups.md, section 3; KIP-345, KIP-394.
 from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.broker.requests.authorization import Operation, ResourceType
 from kafka_py.broker.requests.group_requests import java_address, knows_static_members
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
 from kafka_py.coordinator.groups.requests import NO_MEMBER_ID, JoinRequest, JoinResult, refused_join
+from kafka_py.security.acls.vocabulary import Operation, ResourceType
 from kafka_py.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
 from kafka_py.wire.version_meanings import JOIN_GROUP
 

@@ -6,11 +6,11 @@ Source: docs/reference/groups.md, section 5; KIP-345.
 from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.broker.requests.authorization import Operation
 from kafka_py.broker.requests.group_requests import check_group
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
 from kafka_py.coordinator.groups.requests import Leaver
+from kafka_py.security.acls.vocabulary import Operation
 from kafka_py.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
 from kafka_py.wire.version_meanings import LEAVE_GROUP_IN_BULK
 

@@ -6,9 +6,9 @@ Source: docs/reference/groups.md, section 8; KIP-518 (by state).
 from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.broker.requests.authorization import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
+from kafka_py.security.acls.vocabulary import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 
 

@@ -6,11 +6,11 @@ Source: docs/reference/groups.md, section 5; KIP-559.
 from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.broker.requests.authorization import Operation
 from kafka_py.broker.requests.group_requests import check_group, check_static_members
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
 from kafka_py.coordinator.groups.requests import SyncRequest, SyncResult
+from kafka_py.security.acls.vocabulary import Operation
 from kafka_py.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from kafka_py.wire.version_meanings import SYNC_GROUP_NAMES_PROTOCOL
 

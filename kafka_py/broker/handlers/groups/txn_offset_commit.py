@@ -7,12 +7,12 @@ Source: KIP-98; KIP-447; docs/reference/groups.md, section 7; KafkaApis.
 from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.broker.requests.authorization import Operation, ResourceType
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.offset_commits import CommitAnswer, OffsetCommits
 from kafka_py.broker.requests.request_context import RequestContext
 from kafka_py.broker.requests.transactions import FIRST_PROTOCOL
 from kafka_py.coordinator.groups.offsets import CommittingProducer
+from kafka_py.security.acls.vocabulary import Operation, ResourceType
 from kafka_py.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,

@@ -6,12 +6,12 @@ Source: docs/reference/transactions.md, section 3; KIP-98.
 from __future__ import annotations
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.broker.requests.authorization import Operation
 from kafka_py.broker.requests.group_requests import check_group
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
 from kafka_py.broker.requests.transactions import check_protocol, check_transactional_id, code_of
 from kafka_py.coordinator.transactions.requests import AddPartitions
+from kafka_py.security.acls.vocabulary import Operation
 from kafka_py.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 from kafka_py.wire.version_meanings import ADD_OFFSETS_TO_TXN_FENCED
 

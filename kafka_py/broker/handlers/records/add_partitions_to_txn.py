@@ -12,11 +12,11 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.internal_topics import INTERNAL_TOPICS
 from kafka_py.base.turns import Turn
-from kafka_py.broker.requests.authorization import Operation, ResourceType
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
 from kafka_py.broker.requests.transactions import check_protocol, check_transactional_id, code_of
 from kafka_py.coordinator.transactions.requests import AddPartitions, TransactionReply
+from kafka_py.security.acls.vocabulary import Operation, ResourceType
 from kafka_py.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnRequest,

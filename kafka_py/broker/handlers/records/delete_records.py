@@ -10,10 +10,10 @@ import asyncio
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.turns import Turn
-from kafka_py.broker.requests.authorization import Operation, ResourceType
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
 from kafka_py.replication.leader.delayed import DeleteRecordsResult
+from kafka_py.security.acls.vocabulary import Operation, ResourceType
 from kafka_py.wire.messages.delete_records import (
     DeleteRecordsPartitionResult,
     DeleteRecordsRequest,

@@ -8,11 +8,11 @@ from __future__ import annotations
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.turns import Turn, sliced
-from kafka_py.broker.requests.authorization import Operation, ResourceType
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.log.state.producer_state import ProducerStateEntry
+from kafka_py.security.acls.vocabulary import Operation, ResourceType
 from kafka_py.wire.messages.describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,

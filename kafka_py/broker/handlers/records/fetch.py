@@ -15,13 +15,14 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.turns import Turn, finish, sliced
 from kafka_py.broker.handlers.records.old_readers import FIRST_WITH_ZSTD, for_old_reader
-from kafka_py.broker.requests.authorization import ALLOW_ALL, CLUSTER_NAME, Operation, ResourceType
 from kafka_py.broker.requests.fetch_contexts import FetchContext, open_context, open_in_turns
 from kafka_py.broker.requests.fetch_sizes import fetch_response_bytes, sizing
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
 from kafka_py.broker.requests.throttling import Throttling
 from kafka_py.replication.state.reads import FetchEntry, FetchParams, FetchResults, Isolation, PartitionRead
+from kafka_py.security.acls.authorization import ALLOW_ALL
+from kafka_py.security.acls.vocabulary import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.wire.fetch_epochs import NO_SESSION
 from kafka_py.wire.messages.fetch import (
     AbortedTransaction,

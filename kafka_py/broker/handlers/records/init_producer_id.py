@@ -6,12 +6,12 @@ Source: docs/reference/groups.md, section 12; docs/reference/transactions.md, se
 from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.broker.requests.authorization import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
 from kafka_py.broker.requests.transactions import check_transactional_id, code_of
 from kafka_py.coordinator.transactions.requests import InitProducer, ProducerIdAndEpoch, TransactionReply
 from kafka_py.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from kafka_py.security.acls.vocabulary import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kafka_py.wire.version_meanings import INIT_PRODUCER_ID_FENCED
 

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import CONSUMER_REPLICA_ID, DEBUGGING_REPLICA_ID, TopicPartition
 from kafka_py.base.turns import Turn
-from kafka_py.broker.requests.authorization import Operation, ResourceType
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
 from kafka_py.log.model.answers import TimestampOffset
 from kafka_py.replication.leader.offset_queries import is_search, offset_for_timestamp, old_style_offsets
 from kafka_py.replication.state.reads import Isolation
+from kafka_py.security.acls.vocabulary import Operation, ResourceType
 from kafka_py.wire.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.turns import Turn
-from kafka_py.broker.requests.authorization import Operation, ResourceType
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
 from kafka_py.broker.requests.transactions import check_protocol
 from kafka_py.coordinator.transactions.overview import STATE_NAMES, Selection, listed
+from kafka_py.security.acls.vocabulary import Operation, ResourceType
 from kafka_py.wire.messages.list_transactions import (
     ListedTransaction,
     ListTransactionsRequest,

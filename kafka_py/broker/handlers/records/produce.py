@@ -11,13 +11,14 @@ from struct import Struct
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.broker.requests import transactions
-from kafka_py.broker.requests.authorization import ALLOW_ALL, Operation, ResourceType
 from kafka_py.broker.requests.large_produce import in_pieces
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
 from kafka_py.log.validation.header_trust import HeaderTrust
 from kafka_py.records.batch import CODEC_MASK, MAGIC, TRANSACTIONAL_FLAG
 from kafka_py.replication.leader.delayed import AppendResult
+from kafka_py.security.acls.authorization import ALLOW_ALL
+from kafka_py.security.acls.vocabulary import Operation, ResourceType
 from kafka_py.wire.messages.produce import (
     BatchIndexAndErrorMessage,
     PartitionProduceResponse,

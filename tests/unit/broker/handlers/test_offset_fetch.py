@@ -11,10 +11,10 @@ import pytest
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.broker.handlers.groups import offset_fetch
-from kafka_py.broker.requests.authorization import ALLOW_ALL
 from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.offsets import CommittedOffset, GroupOffsets
 from kafka_py.coordinator.groups.states import DEAD
+from kafka_py.security.acls.authorization import ALLOW_ALL
 from kafka_py.testing.clock import ManualClock
 from kafka_py.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 

@@ -10,12 +10,12 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.broker.handlers.records.produce import _fault, _known_error, handle
-from kafka_py.broker.requests.authorization import ALLOW_ALL
 from kafka_py.log.validation.header_trust import HeaderTrust
 from kafka_py.net.client_software import UNKNOWN_SOFTWARE
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.compression import Codec
 from kafka_py.replication.leader.delayed import AppendResult
+from kafka_py.security.acls.authorization import ALLOW_ALL
 from kafka_py.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
 

@@ -11,10 +11,10 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.broker.handlers.groups import txn_offset_commit
-from kafka_py.broker.requests.authorization import Operation, ResourceType
 from kafka_py.broker.requests.request_context import ANSWERS_LATER
 from kafka_py.coordinator.groups.offsets import CommittedOffset, CommittingProducer
 from kafka_py.coordinator.groups.requests import CommitRequest
+from kafka_py.security.acls.vocabulary import Operation, ResourceType
 from kafka_py.testing.clock import ManualClock
 from kafka_py.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,

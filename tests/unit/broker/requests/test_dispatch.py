@@ -10,12 +10,13 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.broker.observe.metrics import AllRequestMetrics
 from kafka_py.broker.requests import dispatch
-from kafka_py.broker.requests.authorization import ALLOW_ALL, Operation
 from kafka_py.broker.requests.dispatch import Dispatcher
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, EncodedResponse, RequestContext
 from kafka_py.broker.requests.routes import ROUTES, Route
 from kafka_py.broker.requests.service import ApiService
 from kafka_py.net.principal import ANONYMOUS
+from kafka_py.security.acls.authorization import ALLOW_ALL
+from kafka_py.security.acls.vocabulary import Operation
 from kafka_py.testing.clock import ManualClock
 from kafka_py.wire.apis import APIS, ApiKey
 from kafka_py.wire.frames import decode_response, encode_request, encode_response

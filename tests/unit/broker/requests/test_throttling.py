@@ -15,7 +15,6 @@ from kafka_py.base.slices import FileSlice
 from kafka_py.broker.observe.metrics import AllRequestMetrics
 from kafka_py.broker.quotas.client_quotas import ClientQuotas
 from kafka_py.broker.quotas.quota_keys import QuotaEntity
-from kafka_py.broker.requests.authorization import ALLOW_ALL
 from kafka_py.broker.requests.dispatch import Dispatcher
 from kafka_py.broker.requests.fetch_sizes import fetch_response_bytes, sizing
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, EncodedResponse, RequestContext
@@ -23,6 +22,7 @@ from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.net.frames_out import BlockedTime
 from kafka_py.net.principal import ANONYMOUS
 from kafka_py.replication.state.reads import FetchEntry, PartitionRead
+from kafka_py.security.acls.authorization import ALLOW_ALL
 from kafka_py.testing.clock import ManualClock
 from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.frames import decode_response, encode_request, encode_response
