@@ -4,11 +4,17 @@ from typing import Any
 
 import pytest
 
-from kafka_py.base.errors import ErrorCode
+from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
 from kafka_py.wire.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from kafka_py.wire.messages.describe_producers import DescribeProducersRequest, TopicRequest
+from kafka_py.wire.messages.leader_and_isr import (
+    LeaderAndIsrLiveLeader,
+    LeaderAndIsrPartitionState,
+    LeaderAndIsrRequest,
+    LeaderAndIsrTopicState,
+)
 from kafka_py.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 
 
@@ -99,3 +105,23 @@ async def test_producers_of_a_partition_are_described(broker: LocalBroker) -> No
          each.current_txn_start_offset) for each in known.active_producers
     ] == [(7, 1, 1, 5, -1, -1), (8, 0, 0, 6, -1, 2)]  # fmt: skip
     assert (known.error_code, unknown.error_code) == (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+@on_broker()
+async def test_a_replica_that_does_not_lead_describes_its_producers_too(broker: LocalBroker) -> None:
+    await broker.create_topic("t")
+    await broker.produce("t", batch(b"a", producer_id=7, producer_epoch=1, base_sequence=0, timestamp=5))
+    state = LeaderAndIsrPartitionState(
+        partition_index=0, controller_epoch=1, leader=9, leader_epoch=10, isr=[9, 0], zk_version=1, replicas=[9, 0],
+    )  # fmt: skip
+    request = LeaderAndIsrRequest(
+        controller_id=0, controller_epoch=broker.server.node.controller.epoch,
+        topic_states=[LeaderAndIsrTopicState(topic_name="t", partition_states=[state])],
+        live_leaders=[LeaderAndIsrLiveLeader(broker_id=9, host_name="localhost", port=1)],
+    )  # fmt: skip
+    assert (await broker.ask(request, 4)).error_code == 0
+    with pytest.raises(KafkaError, match="lead"):
+        broker.server.node.hosted.partitions[TopicPartition("t", 0)].leader_log()
+    asked = DescribeProducersRequest(topics=[TopicRequest(name="t", partition_indexes=[0])])
+    [topic] = (await broker.ask(asked, 0)).topics
+    assert [each.producer_id for each in topic.partitions[0].active_producers] == [7]
