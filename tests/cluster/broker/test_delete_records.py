@@ -16,6 +16,11 @@ from kafka_py.wire.messages.leader_and_isr import (
     LeaderAndIsrTopicState,
 )
 from kafka_py.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kafka_py.wire.messages.update_metadata import (
+    UpdateMetadataBroker,
+    UpdateMetadataEndpoint,
+    UpdateMetadataRequest,
+)
 
 
 async def delete(broker: LocalBroker, offsets: dict[tuple[str, int], int], version: int = 2) -> list[Any]:
@@ -111,17 +116,26 @@ async def test_producers_of_a_partition_are_described(broker: LocalBroker) -> No
 async def test_a_replica_that_does_not_lead_describes_its_producers_too(broker: LocalBroker) -> None:
     await broker.create_topic("t")
     await broker.produce("t", batch(b"a", producer_id=7, producer_epoch=1, base_sequence=0, timestamp=5))
+    node = broker.server.node
+    endpoints = [
+        UpdateMetadataEndpoint(host="localhost", port=1, listener="PLAINTEXT", security_protocol=0)
+    ]
+    live = [UpdateMetadataBroker(id=each, endpoints=endpoints) for each in (0, 9)]
+    update = UpdateMetadataRequest(
+        controller_id=0, controller_epoch=node.controller.epoch, broker_epoch=node.broker_epoch, live_brokers=live
+    )
+    assert (await broker.ask(update, 6)).error_code == 0
     state = LeaderAndIsrPartitionState(
         partition_index=0, controller_epoch=1, leader=9, leader_epoch=10, isr=[9, 0], zk_version=1, replicas=[9, 0],
     )  # fmt: skip
     request = LeaderAndIsrRequest(
-        controller_id=0, controller_epoch=broker.server.node.controller.epoch,
+        controller_id=0, controller_epoch=node.controller.epoch,
         topic_states=[LeaderAndIsrTopicState(topic_name="t", partition_states=[state])],
         live_leaders=[LeaderAndIsrLiveLeader(broker_id=9, host_name="localhost", port=1)],
     )  # fmt: skip
     assert (await broker.ask(request, 4)).error_code == 0
     with pytest.raises(KafkaError, match="lead"):
-        broker.server.node.hosted.partitions[TopicPartition("t", 0)].leader_log()
+        node.hosted.partitions[TopicPartition("t", 0)].leader_log()
     asked = DescribeProducersRequest(topics=[TopicRequest(name="t", partition_indexes=[0])])
     [topic] = (await broker.ask(asked, 0)).topics
     assert [each.producer_id for each in topic.partitions[0].active_producers] == [7]
