@@ -3,10 +3,11 @@
     python -m benchmarks.idempotence [--records N] [--rounds N] [--clients librdkafka,java] [--apache]
 
 First what an append of a batch costs by itself, in CPU time of this process: the least of the rounds, which other work
-on the machine hardly moves. Then rates: librdkafka sends as one confluent-kafka producer, Java as Apache's own
-producer-perf-test of 2.8.2; 100-byte records, one topic of four partitions, one broker. Each round runs both, in turn
-first; the ratio of a round is idempotent over plain, and the median of the rounds is printed, with the broker's CPU
-likewise. Prints lines for people.
+on the machine hardly moves. Then what whole requests of one batch cost the broker in CPU, encoded beforehand, so that
+both kinds come alike: the lower quartiles of many short rounds in turn. Then rates: librdkafka sends as one
+confluent-kafka producer, Java as Apache's own producer-perf-test of 2.8.2; 100-byte records, one topic of four
+partitions, one broker. Each round runs both, in turn first; the ratio of a round is idempotent over plain, and the
+median of the rounds is printed, with the broker's CPU likewise. Prints lines for people.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ import re
 import statistics
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 from confluent_kafka import Producer
 
-from benchmarks import servers
+from benchmarks import load, protocol, servers
 from kafka_py.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.testing.fakes.stored_logs import LogWorld
@@ -32,6 +34,7 @@ VALUE = b"x" * 100
 FLUSHED_AFTER = 200_000
 TIMEOUT_S = 600
 APPENDS, APPENDED_MS = 4_000, 1_700_000_000_000
+REQUESTS, SHORT_ROUNDS, DEPTH, FIRST_PRODUCER_ID = 2_000, 30, 5, 1_000_000
 SETTINGS = {"log.cleaner.enable": "false"}
 
 
@@ -102,13 +105,16 @@ def compare(server: servers.Server, name: str, records: int, rounds: int) -> str
     )
 
 
-def batches(count: int, records: int, is_idempotent: bool) -> list[memoryview]:
+def batches(
+    count: int, records: int, is_idempotent: bool, producer_id: int = 7, now_ms: int = APPENDED_MS
+) -> list[memoryview]:
     made = []
     for number in range(count):
-        producer = (7, 0, number * records) if is_idempotent else (NO_PRODUCER_ID, NO_PRODUCER_EPOCH, NO_SEQUENCE)
+        plain = (NO_PRODUCER_ID, NO_PRODUCER_EPOCH, NO_SEQUENCE)
+        producer = (producer_id, 0, number * records) if is_idempotent else plain
         builder = BatchBuilder(producer_id=producer[0], producer_epoch=producer[1], base_sequence=producer[2])
         for _ in range(records):
-            builder.append(APPENDED_MS, None, VALUE)
+            builder.append(now_ms, None, VALUE)
         made.append(memoryview(bytearray(builder.build())))
     return made
 
@@ -130,8 +136,45 @@ def append_costs(rounds: int) -> None:
         print(f"append of a batch of {records}: {plain:.1f} us plain, {idempotent:.1f} us idempotent", flush=True)
 
 
+def cpu_us(server: servers.Server) -> float:
+    """What the server's threads have used, finer than cpu_seconds."""
+    times = Path(f"/proc/{server.pid}/task").glob("*/schedstat")
+    return sum(int(each.read_text().split()[0]) for each in times) / 1000
+
+
+def accepted(body: memoryview) -> None:
+    produced = protocol.read_produced(body)
+    if produced.error:
+        raise protocol.Refused(f"produce: error {produced.error}")
+
+
+def request_us(server: servers.Server, records: int, producer_id: int | None) -> float:
+    """The broker's CPU for one request of one batch, from one connection with five under way."""
+    now_ms = time.time_ns() // 1_000_000
+    made = batches(REQUESTS, records, producer_id is not None, producer_id or 0, now_ms)
+    requests = [protocol.produce(TOPIC, 0, bytes(each), acks=-1) for each in made]
+    stream = load.Stream(server.port, requests, DEPTH, accepted)
+    before = cpu_us(server)
+    load.run([stream], TIMEOUT_S, REQUESTS - 2 * DEPTH)  # before they come round again
+    spent = cpu_us(server) - before
+    stream.socket.close()
+    return spent / stream.answers
+
+
+def request_costs(server: servers.Server) -> None:
+    for records in (1, 10):
+        plain, idempotent = [], []
+        for number in range(SHORT_ROUNDS):
+            for producer_id in (None, FIRST_PRODUCER_ID * records + number)[:: -1 if number % 2 else 1]:
+                (plain if producer_id is None else idempotent).append(request_us(server, records, producer_id))
+        low, high = (statistics.quantiles(each, n=4)[0] for each in (plain, idempotent))
+        print(f"{server.name}, request with a batch of {records}: {low:.1f} us plain, {high:.1f} us idempotent, "
+              f"ratio {high / low:.3f}", flush=True)  # fmt: skip
+
+
 def run(server: servers.Server, options: argparse.Namespace) -> None:
     create_topic([f"127.0.0.1:{server.port}"], TOPIC, servers.PARTITIONS)
+    request_costs(server)
     for name in options.clients.split(","):
         print(f"{server.name}, {compare(server, name, options.records, options.rounds)}", flush=True)
 
