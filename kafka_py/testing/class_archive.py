@@ -19,15 +19,15 @@ from typing import NamedTuple
 from kafka_py.cli.java_compat.java import java_version
 
 
-class _Kind(NamedTuple):
+class _ArchiveOptions(NamedTuple):
     """The options with which a runtime writes an archive and with which it reads one."""
 
     write: str
     read: str
 
 
-_OWN_CLASSES = _Kind("-XX:ArchiveClassesAtExit=", "-XX:SharedArchiveFile=")
-_AHEAD_OF_TIME = _Kind("-XX:AOTCacheOutput=", "-XX:AOTCache=")
+_OWN_CLASSES = _ArchiveOptions("-XX:ArchiveClassesAtExit=", "-XX:SharedArchiveFile=")
+_AHEAD_OF_TIME = _ArchiveOptions("-XX:AOTCacheOutput=", "-XX:AOTCache=")
 
 
 def cache_directory() -> Path:
@@ -87,7 +87,7 @@ class ClassArchive:
             fresh.rename(self.path)
 
 
-def _kind_for(java: Path) -> _Kind | None:
+def _kind_for(java: Path) -> _ArchiveOptions | None:
     if java_version(java) >= 25:
         return _AHEAD_OF_TIME
     brought_along = java.resolve().parents[1] / "lib" / "server" / "classes.jsa"

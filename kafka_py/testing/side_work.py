@@ -169,7 +169,7 @@ def _take(found: Values, key: bytes | None, value: bytes | None) -> None:
         found[key] = value
 
 
-class Group(SideWork):
+class GroupWork(SideWork):
     """A slow load and a consumer group of both makes that reads it; members leave and come back.
 
     With automatic commits nothing may be skipped: in the end each number was handed to some member.
@@ -186,7 +186,7 @@ class Group(SideWork):
         self._producer = confluent_kafka.Producer({"bootstrap.servers": bootstrap, **_PRODUCER})
         kinds: list[type[_OurMember] | type[_ConfluentMember]] = [_OurMember, _OurMember, _ConfluentMember]
         self._members = [
-            _Member(kind, bootstrap, topic, seed + number, self._received) for number, kind in enumerate(kinds)
+            _WorkingMember(kind, bootstrap, topic, seed + number, self._received) for number, kind in enumerate(kinds)
         ]
         self.start()
 
@@ -260,7 +260,7 @@ class _ConfluentMember:
         self._consumer.close()
 
 
-class _Member(SideWork):
+class _WorkingMember(SideWork):
     """Polls; now and then it leaves the group and joins again."""
 
     def __init__(
@@ -284,7 +284,7 @@ class _Member(SideWork):
         self._member.close()
 
 
-class Administrator(SideWork):
+class AdminWork(SideWork):
     """Draws operations: replicas to other directories and brokers, moves cancelled, elections, topics and settings.
 
     log_dirs: the directories of each broker. moved: a topic whose two replicas go from broker to broker. done, refused:

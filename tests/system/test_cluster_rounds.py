@@ -18,7 +18,7 @@ from kafka_py.testing.broker import BrokerProcess
 from kafka_py.testing.peers import namespaces
 from kafka_py.testing.peers.load import confluent_load, our_load, read_all
 from kafka_py.testing.processes import ZookeeperServer, wait_until
-from kafka_py.testing.side_work import Administrator, Changelog, Group
+from kafka_py.testing.side_work import AdminWork, Changelog, GroupWork
 from kafka_py.testing.topics import ask_metadata, create_topic
 
 LONG = "KAFKA_PY_LONG" in os.environ
@@ -192,9 +192,9 @@ def test_nothing_acknowledged_is_lost_or_repeated_in_rounds_of_trouble(world):
         loads = [begin(make(bootstrap, TOPIC, number)) for number, make in enumerate(makers)]
         moved = [begin(make(bootstrap, MOVED, number)) for number, make in enumerate((our_load, confluent_load))]
         changelog = begin(Changelog(bootstrap, CHANGELOG, seed))
-        group = begin(Group(bootstrap, GROUPED, SIDE_TOPICS[GROUPED], seed))
+        group = begin(GroupWork(bootstrap, GROUPED, SIDE_TOPICS[GROUPED], seed))
         administrator = begin(
-            Administrator(bootstrap, directories, {TOPIC: PARTITIONS, **SIDE_TOPICS}, MOVED, seed)
+            AdminWork(bootstrap, directories, {TOPIC: PARTITIONS, **SIDE_TOPICS}, MOVED, seed)
         )
         for number in range(ROUNDS):
             trouble = Trouble(world, rng)

@@ -27,7 +27,7 @@ from kafka_py.cli.console.record_texts import (
 )
 from kafka_py.cli.log_dump.dump_indexes import (
     CorruptIndex,
-    Findings,
+    IndexMismatches,
     Positions,
     check_offset_index,
     check_time_index,
@@ -55,7 +55,7 @@ class Dump:
         seen: Callable[[int], object] = lambda _bytes: None,
     ) -> None:
         self.failed = False
-        self.findings = Findings()
+        self.findings = IndexMismatches()
         self.gaps: dict[str, list[Gap]] = {}
         self._out = out
         self._seen = seen

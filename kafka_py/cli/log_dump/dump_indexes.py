@@ -20,7 +20,7 @@ class CorruptIndex(Exception):
 
 
 @dataclass(slots=True)
-class Findings:
+class IndexMismatches:
     """Where the indexes and their logs disagree, by index file, in the order found; each row is printed as it is."""
 
     mismatches: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
@@ -120,7 +120,7 @@ def check_time_index(data: bytes, base_offset: int) -> None:
 
 
 def time_index_lines(
-    data: bytes, positions: Positions, log: memoryview, file: str, findings: Findings
+    data: bytes, positions: Positions, log: memoryview, file: str, findings: IndexMismatches
 ) -> Iterator[str]:
     """A line per entry, each looked up in the log as a broker would. Raises CorruptBatch."""
     entry = TimeIndex.ENTRY

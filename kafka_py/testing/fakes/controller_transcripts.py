@@ -54,7 +54,7 @@ from kafka_py.testing.fakes.controller_znodes import (
     shown_assignment,
     shown_leadership,
 )
-from kafka_py.testing.fakes.controllers import LISTENER, Told, friendly_answer, line_of
+from kafka_py.testing.fakes.controllers import LISTENER, ReceivedRequest, friendly_answer, line_of
 from kafka_py.wire.messages.leader_and_isr import (
     LeaderAndIsrPartitionError,
     LeaderAndIsrResponse,
@@ -322,7 +322,7 @@ class ControllerScript:
     def _sent(self, batch: RequestBatch) -> Iterator[str]:
         sender = RequestSource(CONTROLLER, self.cluster.epoch, self.options.inter_broker_version().requests, LISTENER)
         requests = _finished(batch.requests(sender))
-        lines = [(request.broker, *_parts(line_of(Told(request.broker, request.message, request.version))))
+        lines = [(request.broker, *_parts(line_of(ReceivedRequest(request.broker, request.message, request.version))))
                  for request in requests]  # fmt: skip
         for (kind, content), same in groupby(lines, key=lambda line: line[1:]):
             yield f"{kind} -> {', '.join(str(line[0]) for line in same)}: {content}"

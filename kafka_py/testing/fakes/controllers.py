@@ -37,7 +37,7 @@ LISTENER = "PLAINTEXT"
 FIRST_PORT = 9000
 
 
-class Told(NamedTuple):
+class ReceivedRequest(NamedTuple):
     """One request as a broker got it."""
 
     broker: int
@@ -59,7 +59,7 @@ class NotedConnection:
         pass
 
 
-class SimulatedBroker:
+class ControllerBroker:
     """One process: its ZooKeeper session and its controller."""
 
     def __init__(self, world: ControllerWorld, broker_id: int, rack: str | None, config: ControllerOptions) -> None:
@@ -96,8 +96,8 @@ class ControllerWorld:
         self.zookeeper = FakeZookeeper(self.clock)
         self.new_session: Callable[[], ZkSession] = new_session or self.zookeeper.session
         self.config = ControllerOptions.parse(properties)
-        self.brokers: dict[int, SimulatedBroker] = {}
-        self.told: list[Told] = []
+        self.brokers: dict[int, ControllerBroker] = {}
+        self.told: list[ReceivedRequest] = []
         self.down: set[int] = set()
         self.answer: Callable[[int, Any, int], Any] = lambda *_: None
         self._hands = ZkStore(self.new_session())  # the test's own: a tool, or an administrator
@@ -115,7 +115,7 @@ class ControllerWorld:
         """Starts brokers one after the other; the first becomes controller."""
         await self.store()
         for broker_id in broker_ids:
-            broker = SimulatedBroker(self, broker_id, (racks or {}).get(broker_id), self.config)
+            broker = ControllerBroker(self, broker_id, (racks or {}).get(broker_id), self.config)
             await broker.session.connect()
             self.brokers[broker_id] = broker
             self.down.discard(broker_id)
@@ -210,7 +210,7 @@ class ControllerWorld:
     async def deliver(self, broker: int, request: Any, version: int) -> Any:
         if broker in self.down:
             raise ConnectionResetError(f"broker {broker} is down")
-        self.told.append(Told(broker, request, version))
+        self.told.append(ReceivedRequest(broker, request, version))
         given = self.answer(broker, request, version)
         return friendly_answer(request) if given is None else given
 
@@ -246,7 +246,7 @@ def friendly_answer(request: Any) -> Any:
     return UpdateMetadataResponse(error_code=0)
 
 
-def line_of(told: Told) -> str:
+def line_of(told: ReceivedRequest) -> str:
     """A request in one line: `LeaderAndIsr -> 1: t-0 leader 1 epoch 0 isr [1, 2] new`."""
     message = told.message
     if isinstance(message, LeaderAndIsrRequest):

@@ -5,7 +5,7 @@
     world.pass_ms(3000)              # the initial delay
     assert a.result.generation == 1
 
-Every request is a Reply, whose `result` is None while it is parked.
+Every request is an AwaitedReply, whose `result` is None while it is parked.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class FakeGroupConfig:
 
 
 @dataclass
-class Reply(Generic[T]):
+class AwaitedReply(Generic[T]):
     """What came back for a request, if anything did yet. answers: how often it was answered, at most once."""
 
     result: T | None = None
@@ -191,8 +191,8 @@ class GroupWorld:
         session_ms: int = SESSION_MS,
         rebalance_ms: int = REBALANCE_MS,
         group_id: str = GROUP,
-    ) -> Reply[JoinResult]:
-        reply: Reply[JoinResult] = Reply()
+    ) -> AwaitedReply[JoinResult]:
+        reply: AwaitedReply[JoinResult] = AwaitedReply()
         request = JoinRequest(
             group_id, member_id, instance, needs_known_id, client_id, "/127.0.0.1", session_ms, rebalance_ms,
             protocol_type, protocols,
@@ -210,9 +210,9 @@ class GroupWorld:
         protocol_type: str | None = None,
         protocol: str | None = None,
         group_id: str = GROUP,
-    ) -> Reply[SyncResult]:
+    ) -> AwaitedReply[SyncResult]:
         """generation: None for the group's own."""
-        reply: Reply[SyncResult] = Reply()
+        reply: AwaitedReply[SyncResult] = AwaitedReply()
         if generation is None:
             generation = self.group.generation
         self.membership.sync(

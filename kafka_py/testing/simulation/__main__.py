@@ -22,7 +22,7 @@ from operator import add
 from typing import NamedTuple, NoReturn
 
 from kafka_py.testing.simulation.nodes import current_node
-from kafka_py.testing.simulation.run import Verdict, run_seed
+from kafka_py.testing.simulation.run import SeedResult, run_seed
 from kafka_py.testing.simulation.scenario import CENTRES, ONE_OF_EACH, centre_of
 
 
@@ -46,7 +46,7 @@ def _trace() -> None:
     logging.basicConfig(level=logging.INFO, handlers=[handler])
 
 
-class _Outcome(NamedTuple):
+class _SummaryCounts(NamedTuple):
     """What the summary counts."""
 
     failed: int = 0
@@ -58,8 +58,8 @@ class _Outcome(NamedTuple):
     delivered: int = 0
     transactions: int = 0
 
-    def plus(self, other: _Outcome) -> _Outcome:
-        return _Outcome(*map(add, self, other))
+    def plus(self, other: _SummaryCounts) -> _SummaryCounts:
+        return _SummaryCounts(*map(add, self, other))
 
 
 _PACKED = struct.Struct("qdqqqqqq")
@@ -72,8 +72,8 @@ class _Children:
     with its stack on standard error.
     """
 
-    def __init__(self, jobs: int, limit_s: float, run: Callable[[int], Verdict], *, print_digests: bool) -> None:
-        self.total = _Outcome()
+    def __init__(self, jobs: int, limit_s: float, run: Callable[[int], SeedResult], *, print_digests: bool) -> None:
+        self.total = _SummaryCounts()
         self._jobs = jobs
         self._limit_s = limit_s
         self._run = run
@@ -107,7 +107,7 @@ class _Children:
         if self._print_digests:
             sys.stdout.write(f"digest of seed {seed}: {verdict.digest:08x}\n")
         sys.stdout.flush()
-        outcome = _Outcome(
+        outcome = _SummaryCounts(
             bool(verdict.faults), verdict.simulated_s, verdict.acknowledged, len(verdict.troubles),
             verdict.carried_out, verdict.commits, verdict.delivered, verdict.transactions,
         )  # fmt: skip
@@ -120,10 +120,10 @@ class _Children:
         with open(reading, "rb") as pipe:
             packed = pipe.read()
         if packed:
-            self.total = self.total.plus(_Outcome(*_PACKED.unpack(packed)))
+            self.total = self.total.plus(_SummaryCounts(*_PACKED.unpack(packed)))
         else:
             print(f"seed {seed}: its process died, or was not over after {self._limit_s:.0f} s", flush=True)
-            self.total = self.total.plus(_Outcome(failed=True))
+            self.total = self.total.plus(_SummaryCounts(failed=True))
 
 
 def main() -> int:

@@ -21,9 +21,9 @@ from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.net.client import BrokerConnection
 from kafka_py.replication.state.partition import Partition
 from kafka_py.testing.fakes.files import FakeFiles, Loss
-from kafka_py.testing.simulation.history import History
+from kafka_py.testing.simulation.history import ClusterHistory
 from kafka_py.testing.simulation.network import NodeNetwork, SimulatedNetwork
-from kafka_py.testing.simulation.nodes import InlineExecutor, Node, NodeLoop
+from kafka_py.testing.simulation.nodes import InlineExecutor, NodeLoop, SimulatedNode
 from kafka_py.testing.virtual_time import VirtualClock
 from kafka_py.testing.zookeeper import FakeSession, FakeZookeeper
 from kafka_py.zk.session import Op, SessionState
@@ -71,7 +71,7 @@ class SimulatedBroker:
         self.clock = VirtualClock(cluster.loop)
         self._chance = cluster.new_chance()
         self.files = FakeFiles(now_ms=self.clock.wall_ms)
-        self.node: Node | None = None
+        self.node: SimulatedNode | None = None
         self.server: KafkaServer | None = None
         self.session: FakeSession | None = None
         self.failure: BaseException | None = None
@@ -93,7 +93,7 @@ class SimulatedBroker:
         self.failure = None
         self._life = node.run(self._live(node))
 
-    async def _live(self, node: Node) -> None:
+    async def _live(self, node: SimulatedNode) -> None:
         cluster = self._cluster
         settings = {**SETTINGS, **cluster.settings, "broker.id": str(self.broker_id)}
         settings["broker.rack"] = rack_of(self.broker_id)
@@ -197,7 +197,7 @@ class SimulatedZookeeper(FakeZookeeper):
 
     def __init__(self, loop: NodeLoop) -> None:
         super().__init__(VirtualClock(loop), session_timeout_ms=SESSION_TIMEOUT_MS)
-        self.history = History(loop.time)
+        self.history = ClusterHistory(loop.time)
         self._loop = loop
 
     def apply_all(self, session_id: int, ops: Sequence[Op]) -> list[Any]:
@@ -227,7 +227,7 @@ class SimulatedCluster:
         self.outside = NodeNetwork(self.network, OUTSIDE)
 
     @property
-    def history(self) -> History:
+    def history(self) -> ClusterHistory:
         """What really happened."""
         return self.zookeeper.history
 

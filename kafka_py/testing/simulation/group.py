@@ -62,14 +62,14 @@ MEMBER_KINDS = (
 
 
 @dataclass
-class Committed:
+class AcknowledgedCommit:
     """The furthest commit of a partition that was acknowledged. epoch: of the coordinator, or a later one."""
 
     offset: int = -1
     epoch: int = NO_EPOCH
 
 
-class _Pending(RebalanceListener):
+class _Uncommitted(RebalanceListener):
     """What a member has read of its partitions without a response that it is committed: offsets to commit."""
 
     def __init__(self) -> None:
@@ -80,10 +80,10 @@ class _Pending(RebalanceListener):
             self.offsets.pop(each, None)
 
 
-class Member:
+class SimulatedMember:
     """One consumer of the group: reads, commits after each round, comes back when the group has thrown it out."""
 
-    def __init__(self, group: Group, number: int, kind: MemberKind = USUAL) -> None:
+    def __init__(self, group: SimulatedGroup, number: int, kind: MemberKind = USUAL) -> None:
         self._group = group
         self._commits_itself = kind.commits_itself
         instance = {"group.instance.id": f"instance{number}"} if kind.is_static else {}
@@ -101,7 +101,7 @@ class Member:
 
     async def run(self) -> None:
         """Until cancelled."""
-        pending = _Pending()
+        pending = _Uncommitted()
         await self._consumer.subscribe([self._group.topic], listener=pending)
         while True:
             try:
@@ -115,7 +115,7 @@ class Member:
             except KafkaError:  # removed, or not answered: what was read is committed later, or is read again
                 await asyncio.sleep(0.1)
 
-    async def _commit(self, pending: _Pending) -> None:
+    async def _commit(self, pending: _Uncommitted) -> None:
         """A cooperative member keeps partitions through a rebalance: what it has read of them does not come again."""
         offsets = dict(pending.offsets)
         if offsets:
@@ -127,7 +127,7 @@ class Member:
         await self._consumer.close(0)
 
 
-class Group:
+class SimulatedGroup:
     """The group, its auditor, and the responses that they received. report: receives violations."""
 
     def __init__(
@@ -142,14 +142,14 @@ class Group:
         self.state = ""
         self.seen: dict[TopicPartition, int] = {}
         """What the last answer of a coordinator said."""
-        self._committed = {each: Committed() for each in partitions}
+        self._committed = {each: AcknowledgedCommit() for each in partitions}
         self._report = report
         self._wires: dict[str, BrokerConnection] = {}
-        self._members: list[Member] = []
+        self._members: list[SimulatedMember] = []
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self, members: int, kind: MemberKind = USUAL) -> None:
-        self._members = [Member(self, number, kind) for number in range(members)]
+        self._members = [SimulatedMember(self, number, kind) for number in range(members)]
         loop = asyncio.get_running_loop()
         self._tasks = [loop.create_task(member.run()) for member in self._members]
         self._tasks.append(loop.create_task(self._audit()))
@@ -172,7 +172,7 @@ class Group:
         newest = self._newest_epoch()
         for topic_partition, offset in offsets.items():
             self.commits += 1
-            self._committed[topic_partition] = Committed(offset, newest)
+            self._committed[topic_partition] = AcknowledgedCommit(offset, newest)
 
     def _newest_epoch(self) -> int:
         """The epoch in ZooKeeper: the coordinator that has it may have been killed since its last answer."""

@@ -43,7 +43,7 @@ class Election:
 
 
 @dataclass
-class Append:
+class EpochAppends:
     """What a leader appended in one epoch, in order. batches: (first offset, data).
 
     before: (start offset, leader epoch) of what its log held from older epochs, in order. committed: what the leader
@@ -61,14 +61,14 @@ class Append:
         return self.batches[0][0]
 
 
-class History:
+class ClusterHistory:
     """The elections and appends of every partition. now_s: the loop's time."""
 
     def __init__(self, now_s: Callable[[], float]) -> None:
         self.isr: dict[TopicPartition, frozenset[int]] = {}
         """The in-sync set that is written in ZooKeeper."""
         self.elections: dict[TopicPartition, list[Election]] = {}
-        self.appends: dict[tuple[TopicPartition, TopicId | None], dict[int, Append]] = {}
+        self.appends: dict[tuple[TopicPartition, TopicId | None], dict[int, EpochAppends]] = {}
         """By partition, id of its topic, and leader epoch."""
         self._now_s = now_s
 
@@ -132,7 +132,7 @@ class History:
         epochs = self.appends.setdefault((log.topic_partition, log.topic_id), {})
         if leader_epoch not in epochs:
             node, before = current_node(), self._epochs_of(log, leader_epoch)
-            epochs[leader_epoch] = Append(node.name if node is not None else "", _cut(before, first_offset))
+            epochs[leader_epoch] = EpochAppends(node.name if node is not None else "", _cut(before, first_offset))
         append = epochs[leader_epoch]
         part = log.read(first_offset, 1 << 30, up_to_offset=log.log_end_offset, min_one_batch=True).slice
         assert part is not None
@@ -192,7 +192,7 @@ def _cut(starts: list[tuple[int, int]], end_offset: int) -> list[tuple[int, int]
     return [each for each in starts if each[0] < end_offset]
 
 
-def _covers(append: Append, offset: int) -> bool:
+def _covers(append: EpochAppends, offset: int) -> bool:
     place = bisect_right(append.batches, offset, key=lambda batch: batch[0])
     return place > 0 and offset < append.end_offset
 

@@ -13,9 +13,9 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.log.partition.partition_log import PartitionLog
 from kafka_py.records.batch import Record, decode_records, iter_headers
 from kafka_py.testing.simulation.cluster import SimulatedCluster
-from kafka_py.testing.simulation.history import History
+from kafka_py.testing.simulation.history import ClusterHistory
 from kafka_py.testing.simulation.reader import Reader
-from kafka_py.testing.simulation.workload import Acknowledged, Promise, Told
+from kafka_py.testing.simulation.workload import Acknowledged, AcknowledgedValue, Promise
 from kafka_py.testing.simulation.znodes import replicas_of
 
 
@@ -77,7 +77,7 @@ def check_logs(
     return faults
 
 
-def promised(history: History, log: PartitionLog, told: Acknowledged) -> list[Told]:
+def promised(history: ClusterHistory, log: PartitionLog, told: Acknowledged) -> list[AcknowledgedValue]:
     """The acknowledged records of a log that have to be there still, unless their time was over."""
     name = log.topic_partition
     if told.kind.promise is Promise.NEVER or history.had_unclean_election(name):
@@ -89,7 +89,7 @@ def promised(history: History, log: PartitionLog, told: Acknowledged) -> list[To
 
 
 def _check_reader(
-    name: TopicPartition, history: History, records: dict[int, bytes | None], reader: Reader, start_offset: int
+    name: TopicPartition, history: ClusterHistory, records: dict[int, bytes | None], reader: Reader, start_offset: int
 ) -> list[str]:
     if history.had_unclean_election(name):
         return []
@@ -100,8 +100,8 @@ def _check_reader(
 
 
 def _check_producer(
-    name: TopicPartition, history: History, log: PartitionLog, records: dict[int, bytes | None], told: Acknowledged,
-    start_offset: int,
+    name: TopicPartition, history: ClusterHistory, log: PartitionLog, records: dict[int, bytes | None],
+    told: Acknowledged, start_offset: int,
 ) -> list[str]:  # fmt: skip
     """What is wrong with one producer's records."""
     faults = []
@@ -122,7 +122,7 @@ def _check_producer(
     return faults
 
 
-def check_compacted(where: str, history: History, leader: PartitionLog, log: PartitionLog) -> list[str]:
+def check_compacted(where: str, history: ClusterHistory, leader: PartitionLog, log: PartitionLog) -> list[str]:
     """Whether a compacted replica says of each key what all records say that were ever written to its leader's log.
 
     After an unclean election keys may be missing, as with Apache Kafka: a leader compacts older values away for newer

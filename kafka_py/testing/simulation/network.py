@@ -17,7 +17,7 @@ import struct
 import zlib
 from collections import deque
 
-from kafka_py.testing.simulation.nodes import Node, NodeLoop
+from kafka_py.testing.simulation.nodes import NodeLoop, SimulatedNode
 
 CHUNK_BYTES = 1 << 18
 CUT_LOOK_S = 0.05
@@ -30,7 +30,7 @@ _OUTSIDE = contextvars.Context()
 class _Direction:
     """Bytes from one socket to another: each chunk leaves after its delay, never before the one ahead of it."""
 
-    def __init__(self, link: Link, source: socket.socket, target: socket.socket) -> None:
+    def __init__(self, link: SimulatedLink, source: socket.socket, target: socket.socket) -> None:
         self._link = link
         self._source = source
         self._target = target
@@ -101,7 +101,7 @@ class _Direction:
         self._link.loop.remove_writer(self._target.fileno())
 
 
-class Link:
+class SimulatedLink:
     """One connection between two nodes; its far ends are theirs, the near ends are ours."""
 
     def __init__(self, network: SimulatedNetwork, number: int, client: str, server: str) -> None:
@@ -158,16 +158,16 @@ class Link:
             owned.close()
 
 
-class _Listening:
+class _SimulatedListener:
     """A node's listening socket: an eventfd that counts the connections to accept."""
 
     def __init__(self, address: tuple[str, int]) -> None:
         self._address = address
         self._event = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC | os.EFD_SEMAPHORE)
-        self._waiting: deque[tuple[Link, tuple[str, int]]] = deque()
+        self._waiting: deque[tuple[SimulatedLink, tuple[str, int]]] = deque()
         self.closed = False
 
-    def offer(self, link: Link, peer: tuple[str, int]) -> None:
+    def offer(self, link: SimulatedLink, peer: tuple[str, int]) -> None:
         self._waiting.append((link, peer))
         os.eventfd_write(self._event, 1)
 
@@ -199,14 +199,14 @@ class SimulatedNetwork:
 
     def __init__(self, loop: NodeLoop, rng: random.Random, delay_ms: tuple[float, float] = USUAL_DELAY_MS) -> None:
         self.loop = loop
-        self.links: set[Link] = set()
+        self.links: set[SimulatedLink] = set()
         self.delivered = 0
         """How many chunks of bytes have arrived."""
         self.digest = 0
         """Of these chunks: over which link and when each arrived, in their order."""
         self._rng = rng
         self.delay_ms = delay_ms
-        self._listening: dict[tuple[str, int], _Listening] = {}
+        self._listening: dict[tuple[str, int], _SimulatedListener] = {}
         self._cuts: set[frozenset[str]] = set()
         self._ports = iter(range(10_000, 1 << 30))
 
@@ -218,7 +218,7 @@ class SimulatedNetwork:
     def delay_s(self) -> float:
         return self._rng.uniform(*self.delay_ms) / 1000
 
-    def of(self, node: Node) -> NodeNetwork:
+    def of(self, node: SimulatedNode) -> NodeNetwork:
         """The network as the node sees it."""
         return NodeNetwork(self, node.name)
 
@@ -261,16 +261,16 @@ class SimulatedNetwork:
             if name in link.ends:
                 link.close()
 
-    def _sorted(self) -> list[Link]:
+    def _sorted(self) -> list[SimulatedLink]:
         return sorted(self.links, key=lambda link: link.number)
 
     # ---- what nodes do
 
-    def listen(self, name: str, port: int) -> _Listening:
+    def listen(self, name: str, port: int) -> _SimulatedListener:
         port = port or next(self._ports)
         if (name, port) in self._listening and not self._listening[name, port].closed:
             raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
-        self._listening[name, port] = listening = _Listening((name, port))
+        self._listening[name, port] = listening = _SimulatedListener((name, port))
         return listening
 
     async def connect(self, client: str, host: str, port: int) -> socket.socket:
@@ -283,7 +283,7 @@ class SimulatedNetwork:
         if listening is None or listening.closed:
             raise ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
         number = next(self._ports)
-        link = Link(self, number, client, host)
+        link = SimulatedLink(self, number, client, host)
         self.links.add(link)
         _OUTSIDE.copy().run(link.start)
         listening.offer(link, (client, number))
@@ -297,7 +297,7 @@ class NodeNetwork:
         self._network = network
         self._name = name
 
-    def listen(self, host: str, port: int) -> _Listening:
+    def listen(self, host: str, port: int) -> _SimulatedListener:
         return self._network.listen(self._name, port)
 
     async def connect(

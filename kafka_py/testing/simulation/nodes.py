@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
-_NODE: contextvars.ContextVar[Node | None] = contextvars.ContextVar("node", default=None)
+_NODE: contextvars.ContextVar[SimulatedNode | None] = contextvars.ContextVar("node", default=None)
 
 
-def current_node() -> Node | None:
+def current_node() -> SimulatedNode | None:
     """The node that runs now; None for the driver of the simulation."""
     return _NODE.get()
 
 
-class Node:
+class SimulatedNode:
     """One life of a simulated process."""
 
     def __init__(self, loop: NodeLoop, name: str) -> None:
@@ -82,7 +82,7 @@ class _Owned:
 
     __slots__ = ("arguments", "callback", "context", "handle", "node")
 
-    def __init__(self, node: Node, callback: Callable[..., object], context: contextvars.Context) -> None:
+    def __init__(self, node: SimulatedNode, callback: Callable[..., object], context: contextvars.Context) -> None:
         self.node = node
         self.callback = callback
         self.context = context
@@ -108,8 +108,8 @@ class _Owned:
 class NodeLoop(VirtualLoop):
     """Virtual time for many nodes."""
 
-    def node(self, name: str) -> Node:
-        return Node(self, name)
+    def node(self, name: str) -> SimulatedNode:
+        return SimulatedNode(self, name)
 
     def call_soon(
         self, callback: Callable[[Unpack[Ts]], object], *args: *Ts, context: contextvars.Context | None = None
@@ -154,7 +154,12 @@ class NodeLoop(VirtualLoop):
         self.watch(descriptor, kind, node, callback, arguments)
 
     def watch(
-        self, descriptor: int, kind: str, node: Node | None, callback: Callable[..., object], arguments: tuple[Any, ...]
+        self,
+        descriptor: int,
+        kind: str,
+        node: SimulatedNode | None,
+        callback: Callable[..., object],
+        arguments: tuple[Any, ...],
     ) -> None:
         """Calls back, in the node's context, while the descriptor is ready."""
         add = super().add_reader if kind == "read" else super().add_writer

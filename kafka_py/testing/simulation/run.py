@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from kafka_py.base.ids import TopicPartition
 from kafka_py.testing.simulation import operations
 from kafka_py.testing.simulation.cluster import SimulatedCluster
-from kafka_py.testing.simulation.group import Group
+from kafka_py.testing.simulation.group import SimulatedGroup
 from kafka_py.testing.simulation.invariants import check_logs, promised
 from kafka_py.testing.simulation.nodes import NodeLoop
 from kafka_py.testing.simulation.operations import Administrator, SimulatedOperation, draw_operations
@@ -24,7 +24,7 @@ from kafka_py.testing.simulation.scenario import TOPIC, Scenario, scenario_of
 from kafka_py.testing.simulation.schedule import Trouble, carry_out, draw
 from kafka_py.testing.simulation.transactions import Transactions
 from kafka_py.testing.simulation.watch import Watch
-from kafka_py.testing.simulation.workload import KeyedLoad, Load, Promise
+from kafka_py.testing.simulation.workload import KeyedLoad, Promise, SimulatedLoad
 from kafka_py.testing.simulation.znodes import replicas_of
 from kafka_py.testing.virtual_time import Busy
 from kafka_py.zk.config_znodes import DEFAULT_ENTITY, ConfigZNode, entity_path
@@ -43,7 +43,7 @@ MOST_TURNS = 1_000_000
 
 
 @dataclass
-class Verdict:
+class SeedResult:
     """What came of one seed. faults: empty when every invariant held."""
 
     seed: int
@@ -72,17 +72,17 @@ class Verdict:
         return "\n".join(lines)
 
 
-def run_seed(seed: int, *, brokers: int = 3, partitions: int = 3, troubles: int = 8) -> Verdict:
+def run_seed(seed: int, *, brokers: int = 3, partitions: int = 3, troubles: int = 8) -> SeedResult:
     """Runs the schedule of the seed."""
     loop = NodeLoop()
     rng = random.Random(seed)
     with _as_running(loop):
         scenario = scenario_of(seed, brokers, partitions)
         drawn = draw(rng, scenario.brokers, troubles)
-        verdict = Verdict(seed, scenario, drawn, _operations(rng, scenario))
+        verdict = SeedResult(seed, scenario, drawn, _operations(rng, scenario))
         loop.limit_turns(MOST_TURNS)
         try:
-            run = _Run(loop, rng, verdict)
+            run = _RunningSchedule(loop, rng, verdict)
             with run.cluster.history.listening():
                 loop.run_until_complete(run.run())
         except Busy as busy:
@@ -107,10 +107,10 @@ def _as_running(loop: NodeLoop) -> Iterator[None]:
         loop.close()
 
 
-class _Run:
+class _RunningSchedule:
     """One schedule under way."""
 
-    def __init__(self, loop: NodeLoop, rng: random.Random, verdict: Verdict) -> None:
+    def __init__(self, loop: NodeLoop, rng: random.Random, verdict: SeedResult) -> None:
         scenario = verdict.scenario
         self.rng = rng
         self.verdict = verdict
@@ -122,13 +122,14 @@ class _Run:
             Reader(cluster, scenario.partitions, self._report, rng, deleting=scenario.deleting, rack=rack)
             for rack in racks
         ]
+        pause_s = 0.05 * len(scenario.producers)
         self.loads = [
-            Load(cluster, kind, f"p{number}", scenario.partitions, 0.05 * len(scenario.producers), scenario.compression)
+            SimulatedLoad(cluster, kind, f"p{number}", scenario.partitions, pause_s, scenario.compression)
             for number, kind in enumerate(scenario.producers)
         ]
         self.keyed = KeyedLoad(cluster, scenario.keyed, rng) if scenario.keyed else None
         self.administrator: Administrator | None = None
-        self.group: Group | None = None
+        self.group: SimulatedGroup | None = None
         self.transactions: Transactions | None = None
 
     def _report(self, fault: str) -> None:
@@ -174,7 +175,7 @@ class _Run:
             )
         if scenario.members:
             partitions = [each for each in scenario.partitions if each.topic == TOPIC]
-            self.group = Group(cluster, TOPIC, partitions, self._report)
+            self.group = SimulatedGroup(cluster, TOPIC, partitions, self._report)
             self.group.start(scenario.members, scenario.member_kind)
         if scenario.workers:
             self.transactions = Transactions(cluster, scenario.workers, self.rng, self._report)

@@ -62,7 +62,7 @@ class Ended(Enum):
     UNKNOWN = "unknown"
 
 
-class Written(NamedTuple):
+class VisibleRecord(NamedTuple):
     """One visible record. attempt: the number of the transaction among all."""
 
     attempt: int
@@ -209,7 +209,7 @@ class Follower:
     """A consumer with isolation.level=read_committed that reads OUTPUT and AUDIT from the beginning all the time."""
 
     def __init__(self, cluster: SimulatedCluster, partitions: list[TopicPartition]) -> None:
-        self.seen: dict[TopicPartition, list[Written]] = {each: [] for each in partitions}
+        self.seen: dict[TopicPartition, list[VisibleRecord]] = {each: [] for each in partitions}
         self._consumer = AsyncConsumer(
             {
                 "bootstrap.servers": cluster.bootstrap, "client.id": "committed", "enable.auto.commit": "false",
@@ -322,11 +322,11 @@ class Transactions:
                 for each in wrong[:5]]  # fmt: skip
 
 
-def visible(log: PartitionLog) -> Iterator[Written]:
+def visible(log: PartitionLog) -> Iterator[VisibleRecord]:
     """The records of committed transactions in a log, in the order of their offsets; of open ones there are none."""
     data = log_bytes(log, log.log_start_offset, log.high_watermark)
-    open_records: dict[int, list[tuple[int, Written]]] = {}
-    committed: list[tuple[int, Written]] = []
+    open_records: dict[int, list[tuple[int, VisibleRecord]]] = {}
+    committed: list[tuple[int, VisibleRecord]] = []
     for position, header in iter_headers(data):
         for record in decode_records(data, position):
             if header.is_control:
@@ -337,12 +337,12 @@ def visible(log: PartitionLog) -> Iterator[Written]:
     return iter([each for _offset, each in sorted(committed)])
 
 
-def _written(value: bytes | None) -> Written:
+def _written(value: bytes | None) -> VisibleRecord:
     attempt, offset = (value or b"").split(b":")
-    return Written(int(attempt), int(offset))
+    return VisibleRecord(int(attempt), int(offset))
 
 
-def _order_faults(partition: int, written: list[Written], source: PartitionLog) -> list[str]:
+def _order_faults(partition: int, written: list[VisibleRecord], source: PartitionLog) -> list[str]:
     """Whether the visible records are the input's offsets, each once and in order.
 
     Input that was deleted by an administrator may have been processed before.
@@ -363,7 +363,7 @@ def _order_faults(partition: int, written: list[Written], source: PartitionLog) 
     ]
 
 
-def _difference(one: list[Written], other: list[Written]) -> str:
+def _difference(one: list[VisibleRecord], other: list[VisibleRecord]) -> str:
     return f"{sorted(set(one) ^ set(other))[:5]} ({len(one)} and {len(other)} records)"
 
 

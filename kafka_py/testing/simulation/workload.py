@@ -60,8 +60,8 @@ SETTINGS = {
 }  # fmt: skip
 
 
-class Told(NamedTuple):
-    """An acknowledgement. number: of the record among its producer's. offset: -1 where the broker did not say."""
+class AcknowledgedValue(NamedTuple):
+    """A record that was acknowledged. number: among those of its producer. offset: -1 if the broker did not say."""
 
     number: int
     offset: int
@@ -74,7 +74,7 @@ class Acknowledged:
 
     name: str
     kind: ProducerKind
-    values: dict[TopicPartition, list[Told]] = field(default_factory=dict)
+    values: dict[TopicPartition, list[AcknowledgedValue]] = field(default_factory=dict)
     failed: dict[TopicPartition, list[str]] = field(default_factory=dict)
 
     @property
@@ -93,7 +93,7 @@ def _producer(cluster: SimulatedCluster, settings: dict[str, str], name: str) ->
     )
 
 
-class Load:
+class SimulatedLoad:
     """Sends numbered records to every partition until it is stopped. name: of the producer, in each value."""
 
     def __init__(
@@ -144,7 +144,7 @@ class Load:
     ) -> None:  # fmt: skip
         if metadata is not None:
             told = self.acknowledged.values.setdefault(topic_partition, [])
-            told.append(Told(number, metadata.offset, value))
+            told.append(AcknowledgedValue(number, metadata.offset, value))
         else:
             self.acknowledged.note_failed(topic_partition, number, error)
 

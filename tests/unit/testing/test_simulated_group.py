@@ -7,7 +7,7 @@ import pytest
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.testing.simulation.cluster import SimulatedCluster
-from kafka_py.testing.simulation.group import Group
+from kafka_py.testing.simulation.group import SimulatedGroup
 from kafka_py.testing.simulation.nodes import NodeLoop
 from kafka_py.wire.messages.describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
 from kafka_py.wire.messages.offset_fetch import (
@@ -41,7 +41,7 @@ def group(monkeypatch):
     loop = NodeLoop()
     cluster = SimulatedCluster(loop, random.Random(1), 1, {})
     monkeypatch.setattr(cluster, "servers", lambda: iter(cluster.brokers))
-    made = Group(cluster, "t", [T0], [].append)
+    made = SimulatedGroup(cluster, "t", [T0], [].append)
     made.faults_seen = []
     made.read[T0] = set(range(7))
     made._report = made.faults_seen.append

@@ -5,7 +5,7 @@ import pytest
 from kafka_py.base.ids import TopicPartition
 from kafka_py.replication.state.partition import Partition
 from kafka_py.testing.fakes.stored_logs import LogWorld, batch
-from kafka_py.testing.simulation.history import History
+from kafka_py.testing.simulation.history import ClusterHistory
 from kafka_py.testing.simulation.invariants import check_compacted
 from kafka_py.wire.messages.leader_and_isr import LeaderAndIsrPartitionState
 from kafka_py.zk.session import CreateOp, SetOp
@@ -21,7 +21,7 @@ def state(leader, isr, epoch):
 
 @pytest.fixture
 def history():
-    return History(lambda: 0.0)
+    return ClusterHistory(lambda: 0.0)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.control import ControlType, end_txn_marker
 from kafka_py.testing.simulation import transactions
-from kafka_py.testing.simulation.transactions import Ended, Transactions, Written, visible
+from kafka_py.testing.simulation.transactions import Ended, Transactions, VisibleRecord, visible
 
 COMMIT, ABORT = ControlType.COMMIT, ControlType.ABORT
 
@@ -63,7 +63,7 @@ def input_of(log_of, count, start=0):
     ],
 )
 def test_each_input_record_is_there_once_and_in_order(log_of, offsets, said):
-    faults = transactions._order_faults(0, [Written(7, each) for each in offsets], input_of(log_of, 3))
+    faults = transactions._order_faults(0, [VisibleRecord(7, each) for each in offsets], input_of(log_of, 3))
     assert bool(faults) is (said is not None)
     if said is not None:
         with pytest.raises(AssertionError, match=said):
@@ -72,8 +72,8 @@ def test_each_input_record_is_there_once_and_in_order(log_of, offsets, said):
 
 def test_input_that_was_deleted_may_have_been_processed_before(log_of):
     source = input_of(log_of, 2, start=1)
-    assert transactions._order_faults(0, [Written(7, each) for each in (0, 1, 2)], source) == []
-    assert transactions._order_faults(0, [Written(7, each) for each in (1, 2)], source) == []
+    assert transactions._order_faults(0, [VisibleRecord(7, each) for each in (0, 1, 2)], source) == []
+    assert transactions._order_faults(0, [VisibleRecord(7, each) for each in (1, 2)], source) == []
 
 
 @pytest.mark.parametrize(

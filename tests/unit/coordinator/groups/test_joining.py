@@ -8,12 +8,12 @@ import pytest
 from kafka_py.base.errors import ErrorCode
 from kafka_py.coordinator.groups.member import Protocols
 from kafka_py.coordinator.groups.requests import JoinResult
-from kafka_py.testing.fakes.groups import GROUP, RANGE, FakeGroupConfig, GroupWorld, Reply
+from kafka_py.testing.fakes.groups import GROUP, RANGE, AwaitedReply, FakeGroupConfig, GroupWorld
 
 STICKY_TOO = (("sticky", b"topics"), ("range", b"topics"))
 
 
-def error(reply: Reply[JoinResult]) -> ErrorCode:
+def error(reply: AwaitedReply[JoinResult]) -> ErrorCode:
     return reply.value.error
 
 

@@ -1,6 +1,6 @@
 """Groups under random requests, time, failing writes and moves of the coordinator: what must hold at every moment.
 
-Every request is answered at most once (a Reply sees to that), and all are answered in the end.
+Every request is answered at most once (an AwaitedReply sees to that), and all are answered in the end.
 """
 
 import random
@@ -12,7 +12,7 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.coordinator.groups.member import Protocols
 from kafka_py.coordinator.groups.requests import JoinResult, Leaver
 from kafka_py.coordinator.groups.states import COMPLETING_REBALANCE, EMPTY, PREPARING_REBALANCE, STABLE
-from kafka_py.testing.fakes.groups import GROUP, FakeGroupConfig, GroupWorld, Reply
+from kafka_py.testing.fakes.groups import GROUP, AwaitedReply, FakeGroupConfig, GroupWorld
 
 STEPS = 300
 SEEDS = range(25)
@@ -34,7 +34,7 @@ class Schedule:
         self.chance = random.Random(seed)
         self.world = GroupWorld(FakeGroupConfig(group_max_size=self.chance.choice((3, 100))))
         self.known: list[str] = ["never-1"]
-        self.replies: list[Reply] = []  # type: ignore[type-arg]
+        self.replies: list[AwaitedReply] = []  # type: ignore[type-arg]
         self.generation = 0
 
     def step(self) -> None:

@@ -11,7 +11,7 @@ from kafka_py.coordinator.groups.group import Group
 from kafka_py.coordinator.groups.member import Member
 from kafka_py.coordinator.groups.offsets import GroupOffsets
 from kafka_py.coordinator.groups.states import PREPARING_REBALANCE
-from kafka_py.testing.fakes.groups import GROUP, FakeGroupConfig, GroupWorld, MemoryStore, Reply
+from kafka_py.testing.fakes.groups import GROUP, AwaitedReply, FakeGroupConfig, GroupWorld, MemoryStore
 
 
 @pytest.mark.parametrize(("session_ms", "allowed"), [(5999, False), (6000, True), (300_000, True), (300_001, False)])
@@ -101,7 +101,7 @@ def test_s3_043_the_assignment_is_stored_before_members_hear_of_it() -> None:
     world = GroupWorld()
     world.store.holding = True
     a, b = world.joined("a", "b")
-    replies: list[Reply[object]] = [world.sync(b), world.sync(a, assignments={a: b"1", b: b"2"})]  # type: ignore[list-item]
+    replies: list[AwaitedReply[object]] = [world.sync(b), world.sync(a, assignments={a: b"1", b: b"2"})]  # type: ignore[list-item]
     (written,) = world.store.persisted
     assert (written.generation, written.assignments) == (1, {a: b"1", b: b"2"})
     assert all(reply.is_parked for reply in replies)
