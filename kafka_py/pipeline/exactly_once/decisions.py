@@ -70,7 +70,7 @@ class Outcome(Enum):
     LOST = "lost"
 
 
-class Verdict(Enum):
+class BatchVerdict(Enum):
     """What became of a decided batch."""
 
     COMMITTED = "committed"
@@ -78,12 +78,12 @@ class Verdict(Enum):
     TORN = "torn"
 
 
-def verdict(outcomes: Iterable[Outcome]) -> Verdict:
+def verdict(outcomes: Iterable[Outcome]) -> BatchVerdict:
     """TORN when some transactions are committed and some are lost."""
     found = set(outcomes)
     if Outcome.LOST not in found:
-        return Verdict.COMMITTED
-    return Verdict.TORN if Outcome.COMMITTED in found else Verdict.LOST
+        return BatchVerdict.COMMITTED
+    return BatchVerdict.TORN if Outcome.COMMITTED in found else BatchVerdict.LOST
 
 
 @dataclass

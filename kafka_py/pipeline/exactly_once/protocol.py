@@ -12,12 +12,12 @@ from typing import NamedTuple, Protocol
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.pipeline.exactly_once.decisions import (
+    BatchVerdict,
     Decision,
     DecisionState,
     Driver,
     Outcome,
     Prepared,
-    Verdict,
     is_decided,
     named,
     verdict,
@@ -208,14 +208,14 @@ def _finish(world: World, driver: Driver, decision: Decision, accept_torn: bool)
     outcomes = world.end(decision.transactions, commit=True)
     lost = [each for each, outcome in zip(decision.transactions, outcomes, strict=True) if outcome is Outcome.LOST]
     match verdict(outcomes):
-        case Verdict.LOST:
+        case BatchVerdict.LOST:
             _log.warning("Batch %d of %s is taken back: all its transactions timed out before they were committed",
                          decision.batch, decision.scope)  # fmt: skip
             taken_back = Decision(decision.scope, decision.batch, False)
             return world.decide(driver, taken_back), taken_back
-        case Verdict.TORN if not accept_torn:
+        case BatchVerdict.TORN if not accept_torn:
             raise TornBatch(decision, lost)
-        case Verdict.TORN:
+        case BatchVerdict.TORN:
             _log.error("Batch %d of %s continues without the records of %d lost transactions, because tornBatch is "
                        "accept: %s", decision.batch, decision.scope, len(lost), named(lost))  # fmt: skip
     return world.note_finished(driver, decision), decision

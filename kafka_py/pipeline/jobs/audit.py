@@ -17,7 +17,7 @@ from kafka_py.pipeline.jobs.stopping import Stop
 
 
 @dataclass
-class Audit:
+class AuditJob:
     """What the file says. producer: header:NAME, key or none."""
 
     name: str
@@ -29,7 +29,7 @@ class Audit:
     path: str | None
 
 
-def read_audit(spec: Section, name: str) -> Audit:
+def read_audit(spec: Section, name: str) -> AuditJob:
     """Raises ConfigError naming the key."""
     producer = spec.text("producer", "none")
     if producer not in ("none", "key") and not producer.startswith("header:"):
@@ -39,13 +39,13 @@ def read_audit(spec: Section, name: str) -> Audit:
     for place in (left, right):
         if place.kind != "files" and producer.startswith("header:"):
             place.options["includeHeaders"] = "true"
-    return Audit(
+    return AuditJob(
         name, left, right, producer, spec.text("bucket", "10 minutes"), spec.maybe_text("settled_before"),
         spec.maybe_text("report"),
     )  # fmt: skip
 
 
-def run_audit(job: Audit, session: Any, stop: Stop) -> int:
+def run_audit(job: AuditJob, session: Any, stop: Stop) -> int:
     """Prints what differs, and returns how many counts do."""
     for side, place in (("left", job.left), ("right", job.right)):
         source_frame(place, session, False).createOrReplaceTempView(f"{side}_rows")

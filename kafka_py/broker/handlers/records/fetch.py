@@ -198,7 +198,7 @@ def _isolation(request: FetchRequest, is_follower: bool) -> Isolation:
     return Isolation.READ_COMMITTED if request.isolation_level else Isolation.READ_UNCOMMITTED
 
 
-class _Permission:
+class _TopicPermission:
     """Whether the principal may read a topic; checked once per topic and request."""
 
     __slots__ = ("_context", "_known", "_node")
@@ -217,10 +217,10 @@ class _Permission:
         return known
 
 
-def _permission(node: Node, context: RequestContext, is_follower: bool) -> _Permission | _Everything | _Nothing:
+def _permission(node: Node, context: RequestContext, is_follower: bool) -> _TopicPermission | _Everything | _Nothing:
     """The permission check: CLUSTER_ACTION for followers, READ per topic for consumers."""
     if not is_follower:
-        return _Permission(node, context)
+        return _TopicPermission(node, context)
     allowed = node.authorizer.allows(context, Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME)
     return _Everything() if allowed else _Nothing()
 

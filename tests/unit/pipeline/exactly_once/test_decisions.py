@@ -7,13 +7,13 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.transaction_calls import ProducerEpoch
 from kafka_py.pipeline.exactly_once import decisions
 from kafka_py.pipeline.exactly_once.decisions import (
+    BatchVerdict,
     Decision,
     DecisionState,
     Driver,
     Finished,
     Outcome,
     Prepared,
-    Verdict,
     begun_record,
     closed_record,
     decision_records,
@@ -130,10 +130,10 @@ def test_decisions_are_unfinished_until_they_are_noted_as_finished():
 @pytest.mark.parametrize(
     ("outcomes", "expected"),
     [
-        ([], Verdict.COMMITTED),
-        ([Outcome.COMMITTED] * 2, Verdict.COMMITTED),
-        ([Outcome.LOST] * 2, Verdict.LOST),
-        ([Outcome.LOST, Outcome.COMMITTED], Verdict.TORN),
+        ([], BatchVerdict.COMMITTED),
+        ([Outcome.COMMITTED] * 2, BatchVerdict.COMMITTED),
+        ([Outcome.LOST] * 2, BatchVerdict.LOST),
+        ([Outcome.LOST, Outcome.COMMITTED], BatchVerdict.TORN),
     ],
 )
 def test_a_batch_is_torn_when_only_some_of_it_is_committed(outcomes, expected):
