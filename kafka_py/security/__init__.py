@@ -1,4 +1,5 @@
-"""Who may do what, as values and decisions: nothing here opens a socket or knows a request's way.
+"""Who a client is, and what it may do, as values and decisions: nothing here opens a socket or knows a request's way.
 
     acls/  access control lists: the authorizer and its plug-in interface
+    sasl/  logins of clients at brokers, and of brokers among themselves
 """

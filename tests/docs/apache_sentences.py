@@ -7,7 +7,15 @@ list with the code, both ways (test_own_words.py).
 _TOOL_OUTPUT = "printed by a command line tool: scripts match it, and tests/compat compares it with Apache's"
 _ADMIN_ERROR = "error text in an answer: admin tools print it, and tests/compat compares it with Apache's"
 
+_LOGIN_ERROR = "why a login failed: the broker sends it, and clients of others show it"
+
 REASONS: dict[str, tuple[str, ...]] = {
+    _LOGIN_ERROR: (
+        "due to invalid credentials with SASL mechanism",
+        ") that is different from the token's principal name (",
+        "Authentication failed: Client requested an authorization id",
+        "Authentication failed: credentials for user could not be verified",
+    ),
     _ADMIN_ERROR: (
         ": value should be at least half the current value",
         ": value should not be greater than double the current value",

@@ -1,0 +1,13 @@
+"""SASL: logins of clients at a broker, and of this process at other brokers.
+
+    mechanisms.py         interfaces of mechanisms, and how exchanges end
+    jaas.py               login entries in settings and files
+    plain.py              PLAIN
+    scram_credentials.py  SCRAM credentials, derived and stored
+    scram_messages.py     the four messages of SCRAM
+    scram.py              SCRAM-SHA-256 and SCRAM-SHA-512
+    oauth_tokens.py       bearer tokens; unsigned ones made and checked
+    oauthbearer.py        OAUTHBEARER
+    server_exchange.py    the broker's states of a login
+    kerberos_names.py     Kerberos principals as short names
+"""
