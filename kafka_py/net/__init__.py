@@ -1,15 +1,16 @@
 """Sockets: whole requests in, responses out in request order; and the client's side of the same.
 
-In reading order: configs.py (the settings), endpoints.py (listeners as values: parsed, checked, advertised), network.py
-(where sockets come from, the seam for a simulated network), transport.py (a non-blocking byte stream, the seam for
-TLS), frames_in.py (bytes into whole frames) with memory.py (large frames without page faults), frames_out.py (bytes and
-file slices out) with cold_reads.py (file data that is not in memory), connection.py with connection_services.py,
+In reading order: configs.py (the settings), endpoints.py (listeners as values: parsed, checked, advertised),
+network.py (where sockets come from, the seam for a simulated network), transport.py (a non-blocking byte stream),
+frames_in.py (bytes into whole frames) with memory.py (large frames without page faults), frames_out.py (bytes and file
+slices out) with cold_reads.py (file data that is not in memory), connection.py with connection_services.py,
 connection_bounds.py and long_polls.py (one client of the broker), principal.py (whom it speaks for) and
 client_software.py (what it says it is), resets.py (connections that the peer has reset), limits.py (how many
 connections there may be, and how fast) with address_rates.py (of one address) and turned_away.py (kept unread until
-they are closed), listener.py (accepts them), socket_server.py (all listeners of a broker), loop.py (the event
-loop and its longest stall), metrics.py, client.py (a connection to a broker) with broker_link.py (one that is opened
-again after each failure, for the requests of brokers among themselves).
+they are closed), listener.py (accepts them), secured/ (TLS and logins), served.py (one listener of a broker),
+socket_server.py (all of them), loop.py (the event loop and its longest stall), metrics.py, client.py (a connection to
+a broker) with broker_link.py (one that is opened again after each failure, for the requests of brokers among
+themselves).
 
 Not obvious: requests of one connection may overlap, but their responses leave in request order; buffers grow with
 the bytes that have arrived, never by a size that a peer claims; sockets hang on `loop.add_reader`, without streams

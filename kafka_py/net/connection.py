@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from kafka_py.net.client_software import UNKNOWN_SOFTWARE, ClientSoftware
 from kafka_py.net.connection_bounds import MOST_REQUEST_BYTES, MOST_REQUESTS, MOST_RESPONSE_BYTES, TURN_REQUESTS, TURN_S
-from kafka_py.net.connection_services import ConnectionServices
+from kafka_py.net.connection_services import ConnectionServices, Stage
 from kafka_py.net.endpoints import SecurityProtocol
 from kafka_py.net.frames_in import FrameReceiver, PeerClosed
 from kafka_py.net.frames_out import BlockedTime, Flushed, FrameSender, Part
@@ -33,10 +33,10 @@ class Connection:
 
     __slots__ = (
         "_backlog", "_backlog_since_s", "_began_s", "_early", "_flushing_soon", "_head", "_in_turn", "_long_polls",
-        "_mutes", "_next_slot", "_notes", "_reads", "_receiver", "_resuming", "_sender", "_services", "_transport",
-        "_waiting", "_waiting_bytes", "_writes", "batch_trust", "blocked", "client_software", "closed", "fileno",
-        "id", "is_active", "last_active_ms", "listener_name", "metrics", "on_request", "peer_host", "peer_port",
-        "principal", "read_s", "security_protocol",
+        "_mutes", "_next_slot", "_notes", "_reads", "_ready", "_receiver", "_resuming", "_sender", "_services",
+        "_transport", "_waiting", "_waiting_bytes", "_writes", "batch_trust", "blocked", "client_software", "closed",
+        "fileno", "id", "is_active", "last_active_ms", "listener_name", "metrics", "on_request", "peer_host",
+        "peer_port", "principal", "read_s", "security_protocol", "stage",
     )  # fmt: skip
 
     def __init__(
@@ -44,10 +44,8 @@ class Connection:
         id: str, listener_name: str, security_protocol: SecurityProtocol, peer_host: str, peer_port: int, now_ms: float,
     ) -> None:  # fmt: skip
         self.id = id
-        self.listener_name = listener_name
-        self.security_protocol = security_protocol
-        self.peer_host = peer_host
-        self.peer_port = peer_port
+        self.listener_name, self.security_protocol = listener_name, security_protocol
+        self.peer_host, self.peer_port = peer_host, peer_port
         self.principal: Principal = ANONYMOUS
         self.on_request = on_request
         """Receives the frames; during authentication that is the authenticator."""
@@ -55,14 +53,13 @@ class Connection:
         self.closed = False
         self.is_active = True  # traffic since the last sweep of idle connections
         self.last_active_ms = now_ms
+        self.stage: Stage | None = None  # what it has to pass before its requests are served
         self._services = services
         self._transport = transport
-        self.fileno = transport.fileno
-        """The socket's descriptor, also after it was closed."""
-        self._receiver = FrameReceiver(
-            transport.recv_into, services.receive_buffer, services.max_request_bytes, services.pool,
-            services.size_fault,
-        )  # fmt: skip
+        self._ready = transport.readiness or services.loop
+        self.fileno = transport.fileno  # also after the socket was closed
+        buffer, limit = services.receive_buffer, services.max_request_bytes
+        self._receiver = FrameReceiver(transport.recv_into, buffer, limit, services.pool, services.size_fault)
         self._sender = FrameSender(transport, services.cold_reads, self.end_turn)
         self._next_slot = 0  # of the next request
         self._head = 0  # of the oldest request without an answer
@@ -81,11 +78,9 @@ class Connection:
         self.client_software = UNKNOWN_SOFTWARE
         self.batch_trust: object = None
         """What the produce handler notes about the batches of this connection; None before the first."""
-        self._in_turn = False
-        self._flushing_soon = False
+        self._in_turn = self._flushing_soon = False
         self._mutes = 0
-        self._reads = False
-        self._writes = False
+        self._reads = self._writes = False
 
     def __repr__(self) -> str:
         return f"<Connection {self.id}>"
@@ -101,9 +96,9 @@ class Connection:
             return
         self._reads = wanted
         if wanted:
-            self._services.loop.add_reader(self.fileno, self._on_readable)
+            self._ready.add_reader(self.fileno, self._on_readable)
         else:
-            self._services.loop.remove_reader(self.fileno)
+            self._ready.remove_reader(self.fileno)
 
     def _on_readable(self) -> None:
         receiver = self._receiver
@@ -266,10 +261,10 @@ class Connection:
         self._writes = wanted
         if wanted:
             self.blocked.begin()
-            self._services.loop.add_writer(self.fileno, self._on_writable)
+            self._ready.add_writer(self.fileno, self._on_writable)
         else:
             self.blocked.end()
-            self._services.loop.remove_writer(self.fileno)
+            self._ready.remove_writer(self.fileno)
 
     def _on_writable(self) -> None:
         self.blocked.end()
@@ -307,6 +302,10 @@ class Connection:
             return
         self._receiver.resume()
         self._settle()
+
+    def limit_frames(self, max_bytes: int | None) -> None:
+        """How large requests may be from the next one on; None: as large as those of other connections."""
+        self._receiver.max_bytes = self._services.max_request_bytes if max_bytes is None else max_bytes
 
     def mute(self) -> None:
         """Handle no further requests until `unmute`; calls nest. For quotas and authentication."""

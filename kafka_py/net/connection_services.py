@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kafka_py.net.cold_reads import ColdReads
 from kafka_py.net.frames_in import RECEIVE_BUFFER_BYTES, MemoryPool, SizeFault, any_size
@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 
 OnSent = Callable[[list[object], float, float], None]
 """(notes, began_s, ended_s): the answers given with these notes have left; when that began and ended, by `now_s`."""
+
+
+class Stage(Protocol):
+    """What a connection has to pass before its requests are served: the TLS handshake, a login."""
+
+    def cancel(self) -> None:
+        """The connection is closed."""
+        ...
 
 
 def forget(*_: object) -> None:

@@ -40,6 +40,16 @@ class PeerClosed(ConnectionError):
     """The peer closed its side of the stream."""
 
 
+def _refused(size: int, max_bytes: int) -> str:
+    refused = f"it announced {size} bytes, at most {max_bytes} are allowed"
+    return f"{refused}; these are the first bytes of TLS, on a listener without it" if is_tls(size) else refused
+
+
+def is_tls(size: int) -> bool:
+    """Whether the four bytes of a size begin a TLS record: an alert or a handshake message, of a version 3.x."""
+    return size >> 16 in (0x1503, 0x1603)
+
+
 class MemoryPool:
     """Room for large frames that are being received, of all connections together (queued.max.request.bytes).
 
@@ -100,8 +110,8 @@ class FrameReceiver:
     """
 
     __slots__ = (
-        "_buffer", "_credit", "_expects_large", "_filled", "_frame", "_max_bytes", "_pool", "_recv_into", "_size",
-        "_size_fault", "_tail", "failure", "is_starved", "received_bytes",
+        "_buffer", "_credit", "_expects_large", "_filled", "_frame", "_pool", "_recv_into", "_size", "_size_fault",
+        "_tail", "failure", "is_starved", "max_bytes", "received_bytes",
     )  # fmt: skip
 
     def __init__(
@@ -110,7 +120,8 @@ class FrameReceiver:
     ) -> None:  # fmt: skip
         self._recv_into = recv_into
         self._buffer = buffer
-        self._max_bytes = max_bytes
+        self.max_bytes = max_bytes
+        """May change between two frames: connections that have not logged in are given less."""
         self._pool = pool
         self._size_fault = size_fault
         self._tail = b""  # the beginning of a frame, its four bytes of size included
@@ -157,8 +168,8 @@ class FrameReceiver:
             (size,) = _SIZE(buffer, start)
             body = start + 4
             start_of_next = body + size
-            if size < 0 or size > self._max_bytes:
-                self.failure = InvalidFrame(f"it announced {size} bytes, at most {self._max_bytes} are allowed")
+            if size < 0 or size > self.max_bytes:
+                self.failure = InvalidFrame(_refused(size, self.max_bytes))
                 return frames
             if start_of_next > end:
                 if size > DIRECT_BYTES and end >= body + 2:

@@ -35,6 +35,14 @@ class SocketMetrics(MetricTable, group="kafka.server:type=socket-server-metrics"
     bytes_sent = Total("outgoing-byte-total", rate="outgoing-byte-rate", unit="bytes", about="Bytes sent.")
     sends = Total("request-total", rate="request-rate", about="Responses sent; to a selector they are its requests.")
     receives = Total("response-total", rate="response-rate", about="Requests received.")
+    successful_authentications = Total(
+        "successful-authentication-total", rate="successful-authentication-rate",
+        about="TLS handshakes and logins that succeeded.",
+    )  # fmt: skip
+    failed_authentications = Total(
+        "failed-authentication-total", rate="failed-authentication-rate",
+        about="TLS handshakes and logins that failed.",
+    )  # fmt: skip
 
     def settle(self) -> None:
         if isinstance(self.owner, TrafficCounts):

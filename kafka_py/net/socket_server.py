@@ -31,19 +31,19 @@ from kafka_py.net.listener import Listener
 from kafka_py.net.loop import LoopWatch
 from kafka_py.net.memory import keep_freed_memory
 from kafka_py.net.metrics import (
-    AcceptMetrics,
-    AcceptorMetrics,
     AddressMetrics,
     BrokerAcceptMetrics,
     ProcessorMetrics,
     RequestChannelMetrics,
     ResponseQueueMetrics,
-    SocketMetrics,
     SocketServerMetrics,
     SoftwareMetrics,
 )
 from kafka_py.net.network import Network, TcpNetwork
 from kafka_py.net.resets import ResetWatch
+from kafka_py.net.secured.stages import ListenerSecurity, Stages
+from kafka_py.net.secured.tls_transport import FileBuffer, TlsTransport
+from kafka_py.net.served import Served
 from kafka_py.net.transport import PlaintextTransport
 from kafka_py.net.turned_away import TurnedAway
 
@@ -57,48 +57,8 @@ _WINDOW = Window(11, 1000.0)
 _log = logging.getLogger(__name__)
 
 
-class _Served:
-    """What belongs to one listener."""
-
-    __slots__ = (
-        "_gone_receives", "_gone_sends", "_limits", "accept", "acceptor", "connections", "held_since_ms", "listener",
-        "name", "traffic",
-    )  # fmt: skip
-
-    def __init__(
-        self, registry: MetricRegistry, name: str, limits: ConnectionLimits, listen: Callable[[_Served], Listener]
-    ) -> None:
-        self.name = name
-        self._limits = limits
-        self.connections: dict[Connection, None] = {}
-        self._gone_receives = 0
-        self._gone_sends = 0
-        self.traffic = SocketMetrics(registry, self, listener=name, networkProcessor="0")
-        self.accept = AcceptMetrics(registry, listener=name)
-        self.acceptor = AcceptorMetrics(registry, listener=name)
-        self.held_since_ms: float | None = None
-        self.listener = listen(self)
-
-    def open_connections(self) -> int:
-        """As the limits count them."""
-        return self._limits.open_connections(self.name)
-
-    def forget(self, connection: Connection) -> None:
-        """The connection has ended."""
-        del self.connections[connection]
-        self._gone_receives += connection.received_requests
-        self._gone_sends += connection.sent_responses
-
-    def count_requests(self) -> None:
-        """The counts of connections are added up when the metrics are read."""
-        traffic = self.traffic
-        traffic.receives = self._gone_receives + sum(each.received_requests for each in self.connections)
-        traffic.sends = self._gone_sends + sum(each.sent_responses for each in self.connections)
-
-    def close(self) -> None:
-        self.listener.close()
-        for table in (self.traffic, self.accept, self.acceptor):
-            table.close()
+def unprotected(_endpoint: Endpoint) -> None:
+    """No listener is protected."""
 
 
 class RequestService(NamedTuple):
@@ -106,11 +66,13 @@ class RequestService(NamedTuple):
 
     on_request: takes every request, see connection.py. on_sent: notified of answers that have left.
     size_fault: (api key, size) -> why a frame that large is refused, or None.
+    security_of: how the connections of a listener are protected, None: not at all; raises ConfigError.
     """
 
     on_request: OnRequest
     on_sent: OnSent = forget
     size_fault: SizeFault = any_size
+    security_of: Callable[[Endpoint], ListenerSecurity | None] = unprotected
 
 
 class SocketServer:
@@ -132,7 +94,9 @@ class SocketServer:
         self._loop = loop
         self._network = network or TcpNetwork()
         self._clock = clock
-        self._on_request = service.on_request
+        self._service = service
+        self._stages = Stages(loop, clock, service.on_request)
+        self._file_buffer = FileBuffer()
         self._buffer_bytes = (
             options.buffer_bytes(NetOptions.socket_send_buffer_bytes),
             options.buffer_bytes(NetOptions.socket_receive_buffer_bytes),
@@ -159,7 +123,7 @@ class SocketServer:
         self._software: dict[tuple[str, ClientSoftware], SoftwareMetrics] = {}
         if watch is not None:
             self._tables.append(ProcessorMetrics(registry, watch, networkProcessor="0"))
-        self._served: dict[str, _Served] = {}
+        self._served: dict[str, Served] = {}
         for endpoint in listening.listeners:
             self._add_listener(endpoint, registry)
         self.connections: dict[str, Connection] = {}
@@ -170,14 +134,14 @@ class SocketServer:
         self._watchers: list[Callable[[Connection], None]] = []
 
     def _add_listener(self, endpoint: Endpoint, registry: MetricRegistry) -> None:
-        def listen(served: _Served) -> Listener:
+        def listen(served: Served) -> Listener:
             return Listener(
                 endpoint, self._loop, self._network,
                 lambda: self._admit(served), lambda *accepted: self._accept(served, *accepted),
             )  # fmt: skip
 
         name = endpoint.listener_name
-        self._served[name] = _Served(registry, name, self._limits, listen)
+        self._served[name] = Served(registry, name, self._limits, listen, self._service.security_of(endpoint))
 
     # ---- life
 
@@ -261,7 +225,7 @@ class SocketServer:
 
     # ---- connections
 
-    def _admit(self, served: _Served) -> float | None:
+    def _admit(self, served: Served) -> float | None:
         name = served.listener.endpoint.listener_name
         admission = self._limits.admission(name)
         if admission is Admission.WAIT:
@@ -269,7 +233,7 @@ class SocketServer:
             return None
         return self._limits.delay_ms(name, self._clock.monotonic_ms())
 
-    def _accept(self, served: _Served, connected: socket.socket, host: str, port: int) -> None:
+    def _accept(self, served: Served, connected: socket.socket, host: str, port: int) -> None:
         endpoint, now_ms = served.listener.endpoint, self._clock.monotonic_ms()
         unread_ms = self._limits.record(endpoint.listener_name, host, now_ms)
         if unread_ms:
@@ -293,9 +257,13 @@ class SocketServer:
             return
         self._limits.opened(endpoint.listener_name, host)
         self._accepted += 1
+        id = f"{bracketed(local_host)}:{local_port}-{bracketed(host)}:{port}-{self._accepted}"
+        security = served.security
+        secured = None
+        if security is not None and security.make_tls is not None:
+            secured = TlsTransport(connected, security.make_tls, self._loop, self._file_buffer)
         connection = Connection(
-            self._services, PlaintextTransport(connected), self._on_request, served.traffic,
-            id=f"{bracketed(local_host)}:{local_port}-{bracketed(host)}:{port}-{self._accepted}",
+            self._services, secured or PlaintextTransport(connected), self._service.on_request, served.traffic, id=id,
             listener_name=endpoint.listener_name, security_protocol=endpoint.security_protocol,
             peer_host=host, peer_port=port, now_ms=now_ms,
         )  # fmt: skip
@@ -305,10 +273,15 @@ class SocketServer:
         served.connections[connection] = None
         self.connections[connection.id] = connection
         self._resets.watch(connection.fileno, connection)
-        connection.start()
+        if security is None:
+            connection.start()
+        else:
+            self._stages.begin(connection, secured, security)
 
     def _on_close(self, connection: Connection) -> None:
         del self.connections[connection.id]
+        if connection.stage is not None:
+            connection.stage.cancel()
         self._resets.forget(connection.fileno)
         self._served[connection.listener_name].forget(connection)
         if connection.client_software is not UNKNOWN_SOFTWARE:

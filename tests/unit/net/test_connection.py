@@ -51,6 +51,7 @@ class Wire:
     """A transport: `incoming` is what the peer sent; `takes` how much the socket accepts (None: everything)."""
 
     fileno = 7
+    readiness = None
 
     def __init__(self) -> None:
         self.incoming: list[bytes | OSError] = []

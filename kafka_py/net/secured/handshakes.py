@@ -1,0 +1,169 @@
+"""The TLS handshake of one connection: before its deadline, its cryptography in a thread.
+
+A signature takes a millisecond, of a long key several; with many new connections at once that would hold the event
+loop. Both ends use this; what follows is said by two functions. Source: SslTransportLayer; KIP-152.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from concurrent.futures import Executor
+
+from kafka_py.net.secured.tls_transport import TlsTransport
+
+HANDSHAKE_S = 30.0
+"""As long a handshake may take."""
+_HANDSHAKE_RECORD = 22
+_ALERT_RECORD = 21
+
+_REASONS = {
+    "CERTIFICATE_REQUIRED": "the peer requires a certificate of this side (ssl.client.auth=required there)",
+    "PEER_DID_NOT_RETURN_A_CERTIFICATE": "the client showed no certificate, which ssl.client.auth=required asks for",
+    "BAD_CERTIFICATE": "the peer refused this side's certificate",
+    "UNSUPPORTED_CERTIFICATE": "the peer refused this side's certificate",
+    "CERTIFICATE_UNKNOWN": "the peer refused this side's certificate",
+    "CERTIFICATE_EXPIRED": "the peer found this side's certificate expired",
+    "CERTIFICATE_REVOKED": "the peer found this side's certificate revoked",
+    "UNKNOWN_CA": "the peer does not trust the authority of this side's certificate",
+    "NO_SHARED_CIPHER": "the two sides have no cipher suite in common, or this side has no certificate",
+    "UNSUPPORTED_PROTOCOL": "the two sides have no TLS version in common",
+    "PROTOCOL_VERSION": "the two sides have no TLS version in common",
+    "WRONG_VERSION_NUMBER": "the peer does not speak TLS",
+    "HANDSHAKE_FAILURE": "the two sides agree on no parameters, or a certificate is missing",
+}
+"""What the names mean that OpenSSL gives to errors; an alert of the peer has the end of its name."""
+
+
+class HandshakeFailed(ConnectionError):
+    """Why there is no secured connection, in one line.
+
+    is_fatal: whether trying again would fail in the same way: certificates, versions or cipher suites do not fit.
+    """
+
+    def __init__(self, message: str, *, is_fatal: bool) -> None:
+        super().__init__(message)
+        self.is_fatal = is_fatal
+
+
+def explained(error: BaseException) -> HandshakeFailed:
+    """An error of OpenSSL or of the socket as a failed handshake."""
+    if isinstance(error, HandshakeFailed):
+        return error
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return HandshakeFailed(f"the peer's certificate is refused: {error.verify_message}", is_fatal=True)
+    if isinstance(error, (ssl.SSLEOFError, ssl.SSLZeroReturnError)):
+        return HandshakeFailed("the peer closed the connection during the TLS handshake", is_fatal=False)
+    if isinstance(error, ssl.SSLError):
+        name = error.reason or ""
+        meaning = next((text for end, text in _REASONS.items() if name.endswith(end)), None)
+        shown = name.lower().replace("_", " ") or str(error)
+        return HandshakeFailed(f"{meaning} ({shown})" if meaning else shown, is_fatal=True)
+    return HandshakeFailed(str(error) or type(error).__name__, is_fatal=False)
+
+
+class Handshake:
+    """Secures one transport.
+
+    is_server: the peer speaks first. executor: runs the cryptography; None for the default executor of the loop.
+    """
+
+    __slots__ = (
+        "_deadline", "_executor", "_has_begun", "_is_over", "_is_server", "_loop", "_on_done", "_on_failed", "_reads",
+        "_transport",
+    )  # fmt: skip
+
+    def __init__(
+        self, transport: TlsTransport, loop: asyncio.AbstractEventLoop, executor: Executor | None, *, is_server: bool
+    ) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._executor = executor
+        self._is_server = is_server
+        self._has_begun = not is_server
+        self._is_over = False
+        self._reads = False
+        self._on_done: Callable[[], None] = _nothing
+        self._on_failed: Callable[[HandshakeFailed], None] = _nothing
+        self._deadline: asyncio.TimerHandle | None = None
+
+    def start(
+        self, on_done: Callable[[], None], on_failed: Callable[[HandshakeFailed], None], within_s: float = HANDSHAKE_S
+    ) -> None:
+        """Begin; one of the two is called on the loop, unless it is cancelled before. Both sides may be closed then."""
+        self._on_done = on_done
+        self._on_failed = on_failed
+        self._deadline = self._loop.call_later(within_s, self._expire, within_s)
+        if self._is_server:
+            self._read(True)
+        else:
+            self._step()
+
+    def cancel(self) -> None:
+        """The connection is closed by its owner."""
+        if not self._is_over:
+            self._is_over = True
+            self._read(False)
+            if self._deadline is not None:
+                self._deadline.cancel()
+            self._on_done = self._on_failed = _nothing
+
+    def _read(self, wanted: bool) -> None:
+        if wanted is not self._reads:
+            self._reads = wanted
+            if wanted:
+                self._loop.add_reader(self._transport.fileno, self._on_readable)
+            else:
+                self._loop.remove_reader(self._transport.fileno)
+
+    def _on_readable(self) -> None:
+        try:
+            data = self._transport.receive_cipher_text()
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self._fail(error)
+            return
+        if not data:
+            self._fail(HandshakeFailed("the peer closed the connection during the TLS handshake", is_fatal=False))
+        elif not self._has_begun and data[0] not in (_HANDSHAKE_RECORD, _ALERT_RECORD):
+            self._fail(HandshakeFailed("the client sent plain bytes to a listener with TLS", is_fatal=True))
+        else:
+            self._has_begun = True
+            self._step()
+
+    def _step(self) -> None:
+        self._read(False)
+        future = self._loop.run_in_executor(self._executor, self._transport.step)
+        future.add_done_callback(self._on_step)
+
+    def _on_step(self, future: asyncio.Future[bool]) -> None:
+        error = None if future.cancelled() else future.exception()
+        if self._is_over:
+            return
+        try:
+            self._transport.push()  # the alert too that names an error
+        except OSError as lost:
+            error = error or lost
+        if error is not None or future.cancelled():
+            self._fail(error or HandshakeFailed("the broker is shutting down", is_fatal=False))
+        elif future.result():
+            on_done = self._on_done
+            self.cancel()
+            on_done()
+        else:
+            self._read(True)
+
+    def _expire(self, within_s: float) -> None:
+        self._fail(HandshakeFailed(f"the TLS handshake was not complete after {within_s:.0f} s", is_fatal=False))
+
+    def _fail(self, error: BaseException) -> None:
+        if not self._is_over:
+            on_failed = self._on_failed
+            self.cancel()
+            on_failed(explained(error))
+
+
+def _nothing(*_: object) -> None:
+    """In place of the functions of a handshake that is over."""

@@ -1,0 +1,189 @@
+"""What an accepted connection passes before its requests are served: the TLS handshake, then the login of its listener.
+
+A listener has a ListenerSecurity unless it is a plain one. After a handshake the certificate says who the client is; on
+a listener with logins the receiver that `begin_login` makes gets the frames, small ones only, until it calls `succeed`
+or `fail`. Each stage has a deadline. Failures are counted, and logged once per address and second.
+Source: SslTransportLayer; SaslServerAuthenticator; KIP-152.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import Executor
+from typing import NamedTuple
+
+from kafka_py.base.clock import Clock
+from kafka_py.net.connection import Connection, OnRequest
+from kafka_py.net.principal import ANONYMOUS, Principal
+from kafka_py.net.secured.handshakes import HANDSHAKE_S, Handshake, HandshakeFailed
+from kafka_py.net.secured.tls_transport import MakeTls, TlsTransport
+
+_log = logging.getLogger(__name__)
+
+UNAUTHENTICATED_FRAME_BYTES = 524_288
+"""The largest frame before a login (sasl.server.max.receive.size has the same default)."""
+LOGIN_S = 30.0
+"""As long a login may take."""
+_MOST_ADDRESSES = 1024
+
+BeginLogin = Callable[["LoginStage"], OnRequest]
+"""Makes what receives the frames of one connection until its client has logged in."""
+
+
+def anonymous(_certificate: bytes | None) -> Principal:
+    """Everyone."""
+    return ANONYMOUS
+
+
+class ListenerSecurity(NamedTuple):
+    """How the connections of one listener are protected.
+
+    make_tls: makes the server's end of a TLS session, with the present certificates; None on a listener without TLS.
+    principal_of: who the owner of a certificate (DER, None where none was shown) is; raises ValueError with one line.
+    begin_login: see BeginLogin; None on a listener without logins. executor: for the cryptography of handshakes.
+    """
+
+    make_tls: MakeTls | None = None
+    principal_of: Callable[[bytes | None], Principal] = anonymous
+    begin_login: BeginLogin | None = None
+    executor: Executor | None = None
+
+
+class FailureLog:
+    """Log lines about failed connections: one per address and second, with the number of those left out."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._seen: dict[str, tuple[int, int]] = {}  # address -> second, lines left out since
+
+    def note(self, connection: Connection, what: str) -> None:
+        host, second = connection.peer_host, int(self._clock.monotonic_s())
+        last, left_out = self._seen.pop(host, (-1, 0))
+        if last == second:
+            self._seen[host] = last, left_out + 1
+            return
+        if len(self._seen) >= _MOST_ADDRESSES:
+            del self._seen[next(iter(self._seen))]
+        self._seen[host] = second, 0
+        more = f"; {left_out} more from this address since the last line" if left_out else ""
+        _log.info("Failed authentication with %s:%d (%s)%s", host, connection.peer_port, what, more)
+
+
+class HandshakeStage:
+    """The TLS handshake of a connection; on_secured: what follows."""
+
+    def __init__(
+        self, connection: Connection, transport: TlsTransport, security: ListenerSecurity,
+        loop: asyncio.AbstractEventLoop, failures: FailureLog, on_secured: Callable[[], None],
+    ) -> None:  # fmt: skip
+        self._connection = connection
+        self._transport = transport
+        self._security = security
+        self._failures = failures
+        self._on_secured = on_secured
+        self._handshake = Handshake(transport, loop, security.executor, is_server=True)
+
+    def start(self, within_s: float = HANDSHAKE_S) -> None:
+        self._handshake.start(self._secured, self._failed, within_s)
+
+    def _secured(self) -> None:
+        connection = self._connection
+        connection.is_active = True
+        try:
+            connection.principal = self._security.principal_of(self._transport.peer_certificate())
+        except ValueError as error:
+            self._failed(HandshakeFailed(str(error), is_fatal=True))
+            return
+        self._on_secured()
+
+    def _failed(self, error: HandshakeFailed) -> None:
+        connection = self._connection
+        if error.is_fatal:
+            connection.metrics.failed_authentications += 1
+            self._failures.note(connection, f"SSL handshake failed: {error}")
+        connection.close(str(error))
+
+    def cancel(self) -> None:
+        self._handshake.cancel()
+
+
+class LoginStage:
+    """The login of a connection. requests: receives its frames when it has succeeded."""
+
+    def __init__(
+        self, connection: Connection, requests: OnRequest, loop: asyncio.AbstractEventLoop, failures: FailureLog
+    ) -> None:
+        self.connection = connection
+        self._requests = requests
+        self._loop = loop
+        self._failures = failures
+        self._deadline: asyncio.TimerHandle | None = None
+
+    def start(self, begin: BeginLogin, within_s: float = LOGIN_S) -> None:
+        """Hand the frames to the receiver that `begin` makes, for as long as the login may take."""
+        late = f"the login was not complete after {within_s:.0f} s"
+        self._deadline = self._loop.call_later(within_s, self.fail, late)
+        self.connection.limit_frames(UNAUTHENTICATED_FRAME_BYTES)
+        self.connection.on_request = begin(self)
+
+    def succeed(self, principal: Principal) -> None:
+        """From the next frame on the connection is served, in the name of `principal`."""
+        self.cancel()
+        connection = self.connection
+        connection.principal = principal
+        connection.limit_frames(None)
+        connection.on_request = self._requests
+        connection.metrics.successful_authentications += 1
+
+    def fail(self, reason: str, delay_s: float = 0.0) -> None:
+        """Count and log it, and close the connection: at once, or after a delay in which nothing more is read.
+
+        A response that was given before still leaves.
+        """
+        self.cancel()
+        connection = self.connection
+        if connection.closed:
+            return
+        connection.metrics.failed_authentications += 1
+        self._failures.note(connection, reason)
+        if delay_s:
+            connection.mute()
+            self._deadline = self._loop.call_later(delay_s, connection.close, reason)
+        else:
+            connection.close(reason)
+
+    def cancel(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+
+class Stages:
+    """Begins the connections of secured listeners. requests: receives the frames of those that passed."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, clock: Clock, requests: OnRequest) -> None:
+        self._loop = loop
+        self._requests = requests
+        self._failures = FailureLog(clock)
+
+    def begin(self, connection: Connection, transport: TlsTransport | None, security: ListenerSecurity) -> None:
+        """transport: where the listener has TLS."""
+
+        def log_in() -> None:
+            if security.begin_login is None:
+                connection.stage = None
+                connection.metrics.successful_authentications += 1
+            else:
+                connection.stage = stage = LoginStage(connection, self._requests, self._loop, self._failures)
+                stage.start(security.begin_login)
+            connection.start()
+
+        if transport is None:
+            log_in()
+        else:
+            connection.stage = stage = HandshakeStage(
+                connection, transport, security, self._loop, self._failures, log_in
+            )
+            stage.start()

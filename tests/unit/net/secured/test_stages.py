@@ -1,0 +1,273 @@
+"""Connections that pass a handshake or a login before their requests are served."""
+
+import asyncio
+import logging
+import ssl
+import struct
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_py.base.clock import SystemClock
+from kafka_py.base.meters import MetricRegistry
+from kafka_py.net.configs import NetOptions
+from kafka_py.net.connection import Connection
+from kafka_py.net.endpoints import Endpoint, Listening, SecurityProtocol
+from kafka_py.net.principal import ANONYMOUS, Principal
+from kafka_py.net.secured.stages import UNAUTHENTICATED_FRAME_BYTES, FailureLog, ListenerSecurity, LoginStage
+from kafka_py.net.socket_server import RequestService, SocketServer
+from kafka_py.testing.tls_ends import contexts, server_end
+
+
+def framed(body: bytes) -> bytes:
+    return struct.pack(">i", len(body)) + body
+
+
+class World:
+    """A server with one secured listener that echoes requests."""
+
+    def __init__(self, security: ListenerSecurity, protocol: SecurityProtocol) -> None:
+        endpoint = Endpoint("SECURED", protocol, "127.0.0.1", 0)
+        self.served: list[tuple[Principal, bytes]] = []
+        self.accepted = asyncio.Event()
+        self.server = SocketServer(
+            NetOptions.parse({}), Listening([endpoint], [endpoint], "SECURED", None),
+            RequestService(self.on_request, security_of=lambda _endpoint: security),
+            loop=asyncio.get_running_loop(), clock=SystemClock(), registry=MetricRegistry(SystemClock()),
+        )  # fmt: skip
+        self.port = self.server.bind()["SECURED"]
+        self.server.start()
+        begin = self.server._stages.begin
+
+        def noticed(*given: Any) -> None:
+            begin(*given)
+            self.accepted.set()
+
+        setattr(self.server._stages, "begin", noticed)  # noqa: B010  # it is a method
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Successful and failed authentications."""
+        metrics = self.server._served["SECURED"].traffic
+        return metrics.successful_authentications, metrics.failed_authentications
+
+    def on_request(self, connection: Connection, slot: int, frame: bytearray) -> None:
+        self.served.append((connection.principal, bytes(frame)))
+        connection.respond(slot, [framed(bytes(frame))])
+
+
+def with_server(
+    security: ListenerSecurity, protocol: SecurityProtocol, body: Callable[[World], Awaitable[None]]
+) -> None:
+    async def run() -> None:
+        world = World(security, protocol)
+        try:
+            await asyncio.wait_for(body(world), 20)
+        finally:
+            world.server.close()
+
+    asyncio.run(run())
+
+
+async def ask(world: World, body: bytes, context: ssl.SSLContext | None = None) -> bytes:
+    host = "localhost" if context is not None else None
+    reader, writer = await asyncio.open_connection("127.0.0.1", world.port, ssl=context, server_hostname=host)
+    try:
+        return await exchange(reader, writer, body)
+    finally:
+        writer.close()
+
+
+async def ended(reader: asyncio.StreamReader) -> bool:
+    try:
+        return await reader.read() == b""
+    except ConnectionError:  # it was closed before all was read
+        return True
+
+
+async def exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, body: bytes) -> bytes:
+    writer.write(framed(body))
+    return await reader.readexactly(struct.unpack(">i", await reader.readexactly(4))[0])
+
+
+def test_requests_after_a_handshake_are_served_in_the_name_of_the_certificate(tmp_path: Path) -> None:
+    server, client = contexts(tmp_path)
+    asked: list[bytes | None] = []
+
+    def principal_of(certificate: bytes | None) -> Principal:
+        asked.append(certificate)
+        return Principal("User", "nobody's certificate")
+
+    async def body(world: World) -> None:
+        large = b"x" * 300_000
+        assert await ask(world, large, client) == large
+        assert world.served == [(Principal("User", "nobody's certificate"), large)]
+        assert asked == [None]
+        assert world.counts == (1, 0)
+
+    with_server(ListenerSecurity(server_end(server), principal_of), SecurityProtocol.SSL, body)
+
+
+def test_a_certificate_without_a_principal_ends_the_connection(tmp_path: Path) -> None:
+    server, client = contexts(tmp_path)
+
+    def principal_of(_certificate: bytes | None) -> Principal:
+        raise ValueError("no rule of ssl.principal.mapping.rules matches CN=x")
+
+    async def body(world: World) -> None:
+        with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
+            await ask(world, b"hello", client)
+        assert not world.served
+        assert world.counts == (0, 1)
+
+    with_server(ListenerSecurity(server_end(server), principal_of), SecurityProtocol.SSL, body)
+
+
+def test_plain_bytes_on_a_listener_with_tls_are_counted_and_logged_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "kafka_py.net.secured.stages")
+
+    async def body(world: World) -> None:
+        for _ in range(20):
+            with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
+                await ask(world, b"\0\x12\0\0")
+        assert world.counts == (0, 20)
+
+    with_server(ListenerSecurity(server_end(contexts(tmp_path)[0])), SecurityProtocol.SSL, body)
+    lines = [record.getMessage() for record in caplog.records]
+    assert "plain bytes" in lines[0]
+    assert len(lines) < 20
+
+
+def test_a_handshake_does_not_delay_the_end_of_the_server(tmp_path: Path) -> None:
+    async def body(world: World) -> None:
+        _, writer = await asyncio.open_connection("127.0.0.1", world.port)
+        await world.accepted.wait()
+        world.server.close()
+        assert not world.server.connections
+        writer.close()
+
+    with_server(ListenerSecurity(server_end(contexts(tmp_path)[0])), SecurityProtocol.SSL, body)
+
+
+class OneWord:
+    """A login by one word; `slow` is never answered."""
+
+    def __init__(self, stage: LoginStage) -> None:
+        self.stage = stage
+
+    def on_request(self, connection: Connection, slot: int, frame: bytearray) -> None:
+        if frame == b"slow":
+            return
+        connection.respond(slot, [framed(b"welcome" if frame == b"sesame" else b"no")])
+        if frame == b"sesame":
+            self.stage.succeed(Principal("User", "alice"))
+        else:
+            self.stage.fail("a wrong word", 0.01)
+
+
+LOGIN = ListenerSecurity(begin_login=lambda stage: OneWord(stage).on_request)
+
+
+def test_frames_belong_to_the_login_until_it_has_succeeded() -> None:
+    async def body(world: World) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", world.port)
+        assert await exchange(reader, writer, b"sesame") == b"welcome"
+        large = b"y" * (UNAUTHENTICATED_FRAME_BYTES + 1)
+        assert await exchange(reader, writer, large) == large
+        assert world.served == [(Principal("User", "alice"), large)]
+        assert world.counts == (1, 0)
+        writer.close()
+
+    with_server(LOGIN, SecurityProtocol.SASL_PLAINTEXT, body)
+
+
+def test_a_failed_login_is_answered_counted_and_closed_later() -> None:
+    async def body(world: World) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", world.port)
+        assert await exchange(reader, writer, b"wrong") == b"no"
+        writer.write(framed(b"sesame"))  # too late
+        assert await ended(reader)
+        assert not world.served
+        assert world.counts == (0, 1)
+        writer.close()
+
+    with_server(LOGIN, SecurityProtocol.SASL_PLAINTEXT, body)
+
+
+def test_large_frames_before_a_login_end_the_connection() -> None:
+    async def body(world: World) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", world.port)
+        writer.write(struct.pack(">i", UNAUTHENTICATED_FRAME_BYTES + 1))
+        assert await ended(reader)
+        writer.close()
+
+    with_server(LOGIN, SecurityProtocol.SASL_PLAINTEXT, body)
+
+
+def test_a_login_has_a_deadline() -> None:
+    async def body(world: World) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", world.port)
+        writer.write(framed(b"slow"))
+        await world.accepted.wait()
+        (connection,) = world.server.connections.values()
+        stage = connection.stage
+        assert isinstance(stage, LoginStage) and stage._deadline is not None
+        stage.cancel()
+        stage.start(LOGIN.begin_login, within_s=0.01)  # type: ignore[arg-type]
+        assert await ended(reader)
+        assert world.counts == (0, 1)
+        writer.close()
+
+    with_server(LOGIN, SecurityProtocol.SASL_PLAINTEXT, body)
+
+
+def test_tls_and_login_follow_each_other(tmp_path: Path) -> None:
+    server, client = contexts(tmp_path)
+
+    async def body(world: World) -> None:
+        reader, writer = await asyncio.open_connection(
+            "127.0.0.1", world.port, ssl=client, server_hostname="localhost"
+        )
+        assert await exchange(reader, writer, b"sesame") == b"welcome"
+        assert await exchange(reader, writer, b"hello") == b"hello"
+        writer.close()
+
+    with_server(
+        ListenerSecurity(server_end(server), begin_login=LOGIN.begin_login), SecurityProtocol.SASL_SSL, body
+    )
+
+
+def test_the_failure_log_counts_what_it_leaves_out_and_forgets_old_addresses(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "kafka_py.net.secured.stages")
+
+    class Clock:
+        now = 5.0
+
+        def monotonic_s(self) -> float:
+            return self.now
+
+    class Peer:
+        peer_host = "h"
+        peer_port = 1
+
+    clock, peer = Clock(), Peer()
+    failures = FailureLog(clock)  # type: ignore[arg-type]
+    for _ in range(5):
+        failures.note(peer, "no")  # type: ignore[arg-type]
+    clock.now = 6.5
+    failures.note(peer, "no")  # type: ignore[arg-type]
+    assert [record.getMessage() for record in caplog.records] == [
+        "Failed authentication with h:1 (no)",
+        "Failed authentication with h:1 (no); 4 more from this address since the last line",
+    ]
+    for number in range(5_000):
+        peer.peer_host = str(number)
+        failures.note(peer, "no")  # type: ignore[arg-type]
+    assert len(failures._seen) <= 1024
+    assert ANONYMOUS.name == "ANONYMOUS"
