@@ -34,6 +34,7 @@ from kafka_py.broker.settings.live_config import LiveConfig
 from kafka_py.broker.settings.topic_configs import TopicConfigs
 from kafka_py.broker.wiring.background import CountedBackground, ResizablePool
 from kafka_py.broker.wiring.broker_environment import BrokerEnvironment
+from kafka_py.broker.wiring.logins import BrokerLogins
 from kafka_py.broker.wiring.server_environment import ServerEnvironment
 from kafka_py.controller.controller import Controller
 from kafka_py.log.disk.files import open_files_limit
@@ -93,6 +94,7 @@ class KafkaServer:
         self._live = LiveConfig(config)
         self._topic_configs = TopicConfigs(config)
         self._quotas = BrokerQuotas(config, self.clock)
+        self._logins = BrokerLogins()
         self._log_dirs: LogManager | None = None
         self._controller: Controller | None = None
         self._sockets: SocketServer | None = None
@@ -158,6 +160,7 @@ class KafkaServer:
         await changes.load_broker()
         await changes.load_topics()
         await self._quotas.load(self.store.configs)
+        await self._logins.load(self.store.configs)
         self._listeners.read(self._live.current)
         self.state = BrokerState.RECOVERING
         await self.loop.run_in_executor(self._executor, log_dirs.load, self._topic_configs.of)
@@ -238,6 +241,7 @@ class KafkaServer:
             controller=lambda: self._controller,
             on_broker_config=self._take_config,
             on_quotas=self._quotas.apply,
+            on_user=self._logins.users.change,
         )
 
     async def _take_config(self, config: BrokerConfig) -> None:

@@ -34,6 +34,8 @@ QUOTAS = ("clients", "users", "ips")
 """What has quotas."""
 TIMEOUT_S = 30
 _COMMAS = re.compile(r",(?=[^\]]*(?:\[|$))")
+_EQUALS = re.compile(r"=(?=[^\]]*(?:\[|$))")
+_BRACKETS = str.maketrans("", "", "[]")
 
 
 def parser() -> CommandParser:
@@ -168,12 +170,12 @@ def _pairs(text: str) -> dict[str, str]:
     """`k=v,k2=[a,b]`; Raises Refused."""
     added = {}
     for part in filter(None, _COMMAS.split(text)):
-        name, equals, value = part.partition("=")
-        if not equals:
+        pair = _EQUALS.split(part)
+        if len(pair) != 2:
             raise Refused(
                 'requirement failed: Invalid entity config: all configs to be added must be in the format "key=val".'
             )
-        added[name.strip()] = value.strip().removeprefix("[").removesuffix("]")
+        added[pair[0].strip()] = pair[1].translate(_BRACKETS).strip()
     return added
 
 

@@ -20,6 +20,7 @@ from kafka_py.broker.quotas.quota_keys import CLIENT_KEYS, CONNECTION_RATE, IP_K
 from kafka_py.broker.quotas.stored_quotas import is_address
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.net.address_rates import AddressRates
+from kafka_py.security.sasl.scram_credentials import DIGESTS
 from kafka_py.zk.config_znodes import DEFAULT_ENTITY, desanitize, entity_path
 from kafka_py.zk.entity_configs import ConfigStore
 
@@ -57,7 +58,8 @@ class BrokerQuotas:
     async def apply(self, entity: str, settings: Mapping[str, str]) -> None:
         """Takes over the settings of an entity, given by its path, such as `users/alice/clients/c1`."""
         owner = entity_of(entity)
-        unused = sorted(settings.keys() - (IP_KEYS if owner is None else CLIENT_KEYS).keys())
+        known = IP_KEYS if owner is None else {**CLIENT_KEYS, **DIGESTS}
+        unused = sorted(settings.keys() - known.keys())
         if unused:
             _log.warning("%s of %s in ZooKeeper: this broker does not enforce them yet", ", ".join(unused), entity)
         if owner is None:

@@ -51,7 +51,6 @@ class Route(NamedTuple):
 
 _NO_ACLS = Route(ErrorCode.SECURITY_DISABLED, text="No Authorizer is configured on the broker.")
 _NO_TOKENS = Route(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
-_NO_CREDENTIALS = "This broker has no logins, so it takes no credentials; nothing was changed."
 
 ROUTES: dict[ApiKey, Route] = {
     ApiKey.PRODUCE: Route("records.produce", throttle=QuotaClass.PRODUCE),
@@ -105,7 +104,7 @@ ROUTES: dict[ApiKey, Route] = {
     ApiKey.DESCRIBE_CLIENT_QUOTAS: Route("admin.describe_client_quotas", DESCRIBE_CLUSTER_CONFIGS),
     ApiKey.ALTER_CLIENT_QUOTAS: Route("admin.alter_client_quotas", ALTER_CLUSTER_CONFIGS),
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: Route("admin.describe_user_scram_credentials", DESCRIBE_CLUSTER),
-    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: Route(ErrorCode.INVALID_REQUEST, ALTER_CLUSTER, text=_NO_CREDENTIALS),
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: Route("admin.alter_user_scram_credentials", ALTER_CLUSTER),
     ApiKey.ALTER_ISR: Route("brokers.alter_isr", CLUSTER_ACTION, QuotaClass.EXEMPT),
     ApiKey.UPDATE_FEATURES: Route("admin.update_features", ALTER_CLUSTER),
     ApiKey.DESCRIBE_CLUSTER: Route("admin.describe_cluster"),

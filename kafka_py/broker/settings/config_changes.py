@@ -18,7 +18,7 @@ from kafka_py.broker.settings.topic_configs import BUILT_A_TURN, TopicConfigs
 from kafka_py.controller.controller import Controller
 from kafka_py.log.log_manager import LogManager
 from kafka_py.log.model.configs import LogConfig
-from kafka_py.zk.config_znodes import DEFAULT_ENTITY, entity_path
+from kafka_py.zk.config_znodes import DEFAULT_ENTITY, desanitize, entity_path
 from kafka_py.zk.entity_configs import ConfigStore
 
 _log = logging.getLogger(__name__)
@@ -32,7 +32,8 @@ class ConfigChanges:
     """Applies overrides to this broker.
 
     on_broker_config: called with the broker's new settings; applies them in all parts. on_quotas: called with the path
-    of an entity that has quotas, and its settings.
+    of an entity that has quotas, and its settings. on_user: called with the name of a user, who may have credentials,
+    and the user's settings.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class ConfigChanges:
         controller: Callable[[], Controller | None],
         on_broker_config: Callable[[BrokerConfig], Awaitable[None]],
         on_quotas: Callable[[str, Mapping[str, str]], Awaitable[None]],
+        on_user: Callable[[str, Mapping[str, str]], None],
     ) -> None:
         self._broker_id = broker_id
         self._stored = stored
@@ -55,6 +57,7 @@ class ConfigChanges:
         self._controller = controller
         self._on_broker_config = on_broker_config
         self._on_quotas = on_quotas
+        self._on_user = on_user
 
     async def load_broker(self) -> None:
         """Reads the dynamic settings of all brokers, then those of this broker."""
@@ -80,7 +83,10 @@ class ConfigChanges:
         elif kind == "brokers":
             await self._apply_broker(name)
         elif kind in _QUOTA_KINDS:
-            await self._on_quotas(entity, await self._stored.of_entity(entity))
+            settings = await self._stored.of_entity(entity)
+            if kind == "users" and "/" not in name and name != DEFAULT_ENTITY:
+                self._on_user(desanitize(name), settings)
+            await self._on_quotas(entity, settings)
         else:
             _log.error("A config change of an unknown kind is ignored: %s", entity)
 

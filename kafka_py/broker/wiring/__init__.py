@@ -5,6 +5,7 @@
     broker_environment.py  the environment of a broker's parts
     replica_wiring.py      fetchers and in-sync sets of a broker
     coordinators.py        the coordinators of a broker, of groups and of transactions
+    logins.py              users, and what listeners ask of clients
     topic_services.py      what a coordinator's topic needs of the broker
     marker_wiring.py       the way of transaction markers to the leaders of partitions
 """

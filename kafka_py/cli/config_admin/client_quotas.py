@@ -1,6 +1,5 @@
 """kafka-configs.sh --bootstrap-server for users, clients and ips: their quotas, and the SCRAM credentials of users.
 
-Credentials are shown only: this broker takes none yet.
 Source: docs/reference/tools.md, section 3; docs/reference/quotas.md, sections 9 and 10.
 """
 
@@ -12,10 +11,10 @@ from typing import TYPE_CHECKING
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.options import java_double
 from kafka_py.broker.quotas.quota_keys import CLIENT_KEYS, IP_KEYS, QUOTA_KEYS
-from kafka_py.cli.common.command import Refused
+from kafka_py.cli.common.command import CommandFailed, Refused
 from kafka_py.cli.config_admin.configs_quotas import CLIENTS, IPS, USERS, ConfigEntity
 from kafka_py.cli.config_admin.entities import Changes, Entity, in_hash_order
-from kafka_py.cli.config_admin.scram_credentials import DIGESTS
+from kafka_py.cli.config_admin.scram_credentials import DIGESTS, given_password
 from kafka_py.cli.java_compat.java_errors import exception_text
 
 if TYPE_CHECKING:
@@ -72,6 +71,10 @@ def title_of(entity: ClientQuotaEntity) -> str:
 def alter(admin: AdminClient, entity: ConfigEntity, changes: Changes, head: Entity) -> None:
     """Changes the quotas of an entity. head: its part that the command line names first. Raises Refused, KafkaError."""
     _check_names(entity, changes)
+    if DIGESTS.keys() & {*changes.added, *changes.deleted}:
+        _alter_credentials(admin, entity.root.name or "", changes)
+        print(f"Completed updating config for {head.one} {head.name}.")
+        return
     changed: dict[str, float | None] = {name: _number(name, text) for name, text in changes.added.items()}
     changed |= dict.fromkeys(changes.deleted)
     owner = tuple((_KINDS[part.type], part.name or None) for part in entity.parts)
@@ -85,6 +88,21 @@ def alter(admin: AdminClient, entity: ConfigEntity, changes: Changes, head: Enti
         print(f"Completed updating config for {head.one} {head.name}.")
     else:
         print(f"Completed updating default config for {head.type} in the cluster.")
+
+
+def _alter_credentials(admin: AdminClient, user: str, changes: Changes) -> None:
+    """Raises Refused, KafkaError."""
+    from kafka_py.clients.admin.credentials import ScramPassword
+
+    try:
+        given = {name: given_password(name, value) for name, value in changes.added.items()}
+    except CommandFailed as failure:
+        raise Refused(str(failure)) from None
+    wanted: dict[str, ScramPassword | None] = {
+        name: ScramPassword(each.password, each.iterations) for name, each in given.items()
+    }
+    wanted |= dict.fromkeys(changes.deleted)
+    admin.alter_user_scram_credentials({user: wanted}, timeout=TIMEOUT_S).all()
 
 
 def _number(name: str, text: str) -> float:
@@ -105,8 +123,7 @@ def _check_names(entity: ConfigEntity, changes: Changes) -> None:
         _refuse_both("Only quota configs", CLIENTS, changes, CLIENT_KEYS)
         return
     _refuse_both("Only quota and SCRAM credential configs", USERS, changes, {**QUOTA_KEYS, **DIGESTS})
-    credentials = sorted(names & DIGESTS.keys())
-    if not credentials:
+    if not names & DIGESTS.keys():
         return
     if not entity.root.name:
         raise Refused(
@@ -117,7 +134,6 @@ def _check_names(entity: ConfigEntity, changes: Changes) -> None:
         raise Refused(
             "Cannot alter both quota and SCRAM credential configs simultaneously for 'users' using --bootstrap-server."
         )
-    raise Refused(f"This release does not take credentials by --bootstrap-server: {','.join(credentials)}")
 
 
 def _refuse_both(what: str, kind: str, changes: Changes, known: Iterable[str]) -> None:

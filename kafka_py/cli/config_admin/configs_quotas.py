@@ -14,7 +14,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.broker.quotas.quota_keys import CLIENT_KEYS, IP_KEYS
 from kafka_py.cli.common.command import CommandFailed, Refused
 from kafka_py.cli.config_admin.entities import Changes, Entity, in_hash_order
-from kafka_py.cli.config_admin.scram_credentials import DIGESTS, credential_of
+from kafka_py.cli.config_admin.scram_credentials import DIGESTS, stored_credential
 from kafka_py.zk.config_znodes import DEFAULT_ENTITY, entity_path
 from kafka_py.zk.store import ZkStore
 
@@ -132,7 +132,9 @@ async def alter(store: ZkStore, entity: ConfigEntity, changes: Changes) -> None:
 def with_credentials(added: Mapping[str, str]) -> dict[str, str]:
     """The settings with passwords made into credentials. Raises Refused."""
     try:
-        return {name: credential_of(name, value).text() if name in DIGESTS else value for name, value in added.items()}
+        return {
+            name: stored_credential(name, value).text() if name in DIGESTS else value for name, value in added.items()
+        }
     except CommandFailed as failure:
         raise Refused(str(failure)) from None
 

@@ -7,7 +7,8 @@
     records.py             delete records
     offsets.py             offsets of partitions by timestamp
     settings.py            describe and alter settings
-    quotas.py              quotas, and which users have credentials
+    quotas.py              quotas of users, clients and addresses
+    credentials.py         SCRAM credentials of users
     brokers.py             the cluster, API versions, controlled shutdown
     replicas.py            elect leaders, reassign partitions
     log_dirs.py            log directories and moves between them

@@ -16,6 +16,7 @@ from typing import Any, Self, TypeVar
 
 from kafka_py.clients.admin import (
     brokers,
+    credentials,
     groups,
     log_dirs,
     offsets,
@@ -70,7 +71,8 @@ class AsyncAdminClient:
 
     describe_client_quotas = delegated(quotas.describe_client_quotas)
     alter_client_quotas = delegated(quotas.alter_client_quotas)
-    describe_user_scram_credentials = delegated(quotas.describe_user_scram_credentials)
+    describe_user_scram_credentials = delegated(credentials.describe_user_scram_credentials)
+    alter_user_scram_credentials = delegated(credentials.alter_user_scram_credentials)
 
     describe_cluster = delegated(brokers.describe_cluster)
     controlled_shutdown = delegated(brokers.controlled_shutdown)
@@ -143,6 +145,7 @@ class AdminClient:
     describe_client_quotas = blocking(AsyncAdminClient.describe_client_quotas)
     alter_client_quotas = blocking(AsyncAdminClient.alter_client_quotas)
     describe_user_scram_credentials = blocking(AsyncAdminClient.describe_user_scram_credentials)
+    alter_user_scram_credentials = blocking(AsyncAdminClient.alter_user_scram_credentials)
 
     describe_cluster = blocking(AsyncAdminClient.describe_cluster)
     controlled_shutdown = blocking(AsyncAdminClient.controlled_shutdown)

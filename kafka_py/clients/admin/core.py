@@ -40,6 +40,7 @@ class AdminCore:
         self.client_id = self.options.client_id or f"adminclient-{next(_numbers)}"
         self._environment = environment
         self._clock = environment.clock
+        self.chance = environment.chance
         self._metrics = ClientMetrics(self.options, self.client_id, self._clock, ADMIN)
         self._cluster: Cluster | None = None
         self._closed = False

@@ -1,19 +1,17 @@
-"""Admin calls on quotas of users, clients and addresses, and on SCRAM credentials of users.
+"""Admin calls on quotas of users, clients and addresses.
 
-Any broker answers. Source: KIP-546, KIP-554; KafkaAdminClient.
+Any broker answers. Source: KIP-546; KafkaAdminClient.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import NamedTuple
+from collections.abc import Mapping
 
-from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.errors import KafkaError
 from kafka_py.clients.admin.core import AdminCore, error_of
 from kafka_py.clients.admin.results import Results
 from kafka_py.wire.messages.alter_client_quotas import AlterClientQuotasRequest, EntityData, EntryData, OpData
 from kafka_py.wire.messages.describe_client_quotas import ComponentData, DescribeClientQuotasRequest
-from kafka_py.wire.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest, UserName
 
 ClientQuotaEntity = tuple[tuple[str, str | None], ...]
 """Types ("user", "client-id", "ip") and names of an entity; the name None is the default."""
@@ -22,14 +20,6 @@ ANY = "<any>"
 """As a name in a filter: any name, and the default."""
 
 _EXACT, _DEFAULT, _ANY = range(3)
-_MECHANISMS = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
-
-
-class ScramIterations(NamedTuple):
-    """One credential of a user; the secret itself is never sent."""
-
-    mechanism: str
-    iterations: int
 
 
 async def describe_client_quotas(
@@ -97,25 +87,3 @@ async def alter_client_quotas(
         return {entity: answered[frozenset(entity)] for entity in some if frozenset(entity) in answered}
 
     return await core.per_item(changes, attempt, timeout)
-
-
-async def describe_user_scram_credentials(
-    core: AdminCore, users: Collection[str] = (), *, timeout: float | None = None
-) -> Results[str, list[ScramIterations]]:
-    """The SCRAM credentials of these users, or of all; a user without any is left out."""
-    request = DescribeUserScramCredentialsRequest(users=[UserName(name=name) for name in users])
-    response = await core.once(lambda timeout_ms: core.cluster.send_any(request, timeout_ms=timeout_ms), timeout)
-    error = error_of(response.error_code, response.error_message, "the credentials are not described")
-    if error is not None:
-        raise error
-    found: Results[str, list[ScramIterations]] = Results()
-    for result in response.results:
-        failed = error_of(result.error_code, result.error_message)
-        if failed is None:
-            found[result.user] = [
-                ScramIterations(_MECHANISMS.get(info.mechanism, "UNKNOWN"), info.iterations)
-                for info in result.credential_infos
-            ]
-        elif failed.code is not ErrorCode.RESOURCE_NOT_FOUND:
-            found[result.user] = failed
-    return found

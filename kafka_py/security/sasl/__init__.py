@@ -6,6 +6,7 @@
     scram_credentials.py  SCRAM credentials, derived and stored
     scram_messages.py     the four messages of SCRAM
     scram.py              SCRAM-SHA-256 and SCRAM-SHA-512
+    scram_users.py        users with SCRAM credentials
     oauth_tokens.py       bearer tokens; unsigned ones made and checked
     oauthbearer.py        OAUTHBEARER
     server_exchange.py    the broker's states of a login

@@ -64,7 +64,7 @@ def test_entities_that_make_no_sense(line: str, says: str) -> None:
 
 
 def test_brackets_protect_commas() -> None:
-    options = parsed("--alter --topic t --add-config a=1,b=[x,y],c=,d=e=f --delete-config g,h")
+    options = parsed("--alter --topic t --add-config a=1,b=[x,y],c=,d=[e=f] --delete-config g,h")
     assert changes_of(options) == Changes({"a": "1", "b": "x,y", "c": "", "d": "e=f"}, ["g", "h"])
 
 

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.base.options import MAX_INT
 from kafka_py.base.turns import Turn, sliced
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
+from kafka_py.security.sasl.scram_credentials import MECHANISM_IDS, parse_credential
 from kafka_py.wire.messages.describe_user_scram_credentials import (
     CredentialInfo,
     DescribeUserScramCredentialsRequest,
@@ -17,9 +17,6 @@ from kafka_py.wire.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsResult,
 )
 from kafka_py.zk.config_znodes import DEFAULT_ENTITY, entity_path
-
-_MECHANISMS = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
-_MAX_DIGITS = 10
 
 
 async def handle(
@@ -37,7 +34,7 @@ async def handle(
     else:
         async for some in sliced((await node.store.configs.of_all("users")).items()):
             for name, config in some:
-                if name != DEFAULT_ENTITY and not _MECHANISMS.keys().isdisjoint(config):
+                if name != DEFAULT_ENTITY and not MECHANISM_IDS.keys().isdisjoint(config):
                     results.append(_described(name, config))
     return DescribeUserScramCredentialsResponse(
         throttle_time_ms=0, error_code=ErrorCode.NONE, error_message="", results=results
@@ -46,11 +43,11 @@ async def handle(
 
 def _named_result(name: str, times: int, config: Mapping[str, str]) -> DescribeUserScramCredentialsResult:
     if times > 1:
-        text = f"The user {name} is in the request {times} times"
+        text = f"Cannot describe SCRAM credentials for the same user twice in a single request: {name}"
         return _result(name, ErrorCode.DUPLICATE_RESOURCE, text, [])
     if not name:
         return _result(name, ErrorCode.RESOURCE_NOT_FOUND, "Username must not be empty", [])
-    if _MECHANISMS.keys().isdisjoint(config):
+    if MECHANISM_IDS.keys().isdisjoint(config):
         text = f"Attempt to describe a user credential that does not exist: {name}"
         return _result(name, ErrorCode.RESOURCE_NOT_FOUND, text, [])
     return _described(name, config)
@@ -75,16 +72,7 @@ def _result(
 def _credentials(config: Mapping[str, str]) -> list[CredentialInfo]:
     """Mechanism and iterations of each credential. Raises ValueError for one that cannot be read."""
     return [
-        CredentialInfo(mechanism=number, iterations=_iterations(config[mechanism]))
-        for mechanism, number in _MECHANISMS.items()
+        CredentialInfo(mechanism=number, iterations=parse_credential(config[mechanism]).iterations)
+        for mechanism, number in MECHANISM_IDS.items()
         if mechanism in config
     ]
-
-
-def _iterations(credential: str) -> int:
-    """The iterations of `salt=...,stored_key=...,server_key=...,iterations=...`. Raises ValueError without secrets."""
-    fields = dict(field.partition("=")[::2] for field in credential.split(","))
-    text = fields.get("iterations", "")
-    if not (text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS and int(text) <= MAX_INT):
-        raise ValueError("a credential without a number of iterations")
-    return int(text)

@@ -20,11 +20,6 @@ from kafka_py.security.acls.vocabulary import Operation
 from kafka_py.testing.clock import ManualClock
 from kafka_py.wire.apis import APIS, ApiKey
 from kafka_py.wire.frames import decode_response, encode_request, encode_response
-from kafka_py.wire.messages.alter_user_scram_credentials import (
-    AlterUserScramCredentialsRequest,
-    AlterUserScramCredentialsResponse,
-    ScramCredentialDeletion,
-)
 from kafka_py.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafka_py.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kafka_py.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
@@ -34,6 +29,7 @@ from kafka_py.wire.messages.metadata import (
     MetadataResponse,
     MetadataResponseTopic,
 )
+from kafka_py.wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from kafka_py.wire.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
 
 HEARTBEAT = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
@@ -226,11 +222,10 @@ def test_a_response_that_cannot_be_encoded_ends_the_connection(broker: Broker) -
     assert not broker.client.answers
 
 
-def test_an_api_of_later_releases_answers_its_error(broker: Broker) -> None:
-    deletion = ScramCredentialDeletion(name="u", mechanism=1)
-    broker.send(AlterUserScramCredentialsRequest(deletions=[deletion], upsertions=[]), 0)
-    [result] = broker.client.response(AlterUserScramCredentialsResponse, 0).results
-    assert (result.user, result.error_code) == ("u", ErrorCode.INVALID_REQUEST)
+def test_an_api_without_a_handler_answers_its_error(broker: Broker) -> None:
+    broker.send(SaslHandshakeRequest(mechanism="PLAIN"), 1)
+    response = broker.client.response(SaslHandshakeResponse, 1)
+    assert (response.mechanisms, response.error_code) == ([], ErrorCode.ILLEGAL_SASL_STATE)
 
 
 def test_an_unknown_api_ends_the_connection(broker: Broker) -> None:
