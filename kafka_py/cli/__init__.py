@@ -1,5 +1,7 @@
 """One file per command; the scripts in bin/ call them through run_class.py, which knows Apache Kafka's class names.
 
+    umbrella/                      kafka-py: everything under one name
+    local_cluster/                 a cluster on this machine
     common/                        option parsing, client settings, signals, ZooKeeper
     java_compat/                   Java's dates, durations, errors, options and log files
     console/                       records as text, in and out
@@ -11,6 +13,7 @@
     perf/                          commands that measure
     verification/                  commands that check a cluster
     server_start.py                kafka-server-start.sh
+    server_stop.py                 kafka-server-stop.sh
     topics.py                      kafka-topics.sh
     configs.py                     kafka-configs.sh
     console_producer.py            kafka-console-producer.sh

@@ -18,7 +18,9 @@ from kafka_py.base.properties import read_properties
 from kafka_py.cli.common.command import CommandFailed, UsageError, run
 from kafka_py.cli.java_compat.java import server_command
 
-USAGE = "USAGE: zookeeper-server-start.sh [-daemon] zookeeper.properties"
+USAGE = "USAGE: zookeeper-server-start.sh [-daemon] [--install-java] zookeeper.properties"
+INSTALL_JAVA = "--install-java"
+"""Our own option: installs a Java where there is none, with apt-get as root or with pip in a virtual environment."""
 
 
 def check_properties(file: str, properties: Mapping[str, str]) -> None:
@@ -68,22 +70,24 @@ def _check_port(file: str, address: str, port: str) -> None:
             raise CommandFailed(f"clientPort={port} of {file} cannot be used: {error}") from None
 
 
-def become_server(file: str) -> NoReturn:
+def become_server(file: str, *, may_install: bool = False) -> NoReturn:
     """Replaces this process by the server. Raises CommandFailed, ConfigError."""
     check_properties(file, read_properties(file))
-    command = server_command(os.path.abspath(file), os.environ)
+    command = server_command(os.path.abspath(file), os.environ, may_install=may_install)
     sys.stdout.flush()
     sys.stderr.flush()
     os.execv(command[0], command)
 
 
 def main(arguments: Sequence[str]) -> int:
+    may_install = list(arguments[:1]) == [INSTALL_JAVA]
+    arguments = arguments[1:] if may_install else arguments
     if not arguments or arguments[0].startswith("-"):
         print(USAGE, file=sys.stderr)
         return 1
     if len(arguments) > 1:
         raise UsageError(f"Unexpected argument: {arguments[1]}\n{USAGE}")
-    return become_server(arguments[0])
+    return become_server(arguments[0], may_install=may_install)
 
 
 def cli() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from kafka_py.cli.common.command import UsageError, run
@@ -44,8 +44,8 @@ def _main_class(arguments: Sequence[str]) -> str | None:
     return None
 
 
-def servers() -> Iterator[int]:
-    """The process ids of the servers on this machine."""
+def processes_with(is_wanted: Callable[[Sequence[str]], bool]) -> Iterator[int]:
+    """The ids of the processes on this machine whose arguments are those of the server that is looked for."""
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
             continue
@@ -53,7 +53,7 @@ def servers() -> Iterator[int]:
             arguments = Path("/proc", entry, "cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
         except OSError:
             continue
-        if is_server(arguments):
+        if is_wanted(arguments):
             yield int(entry)
 
 
@@ -67,11 +67,21 @@ def signal_number(name: str) -> int:
         raise UsageError(f"SIGNAL={name} is not the name of a signal") from None
 
 
+def servers() -> Iterator[int]:
+    """The process ids of the servers on this machine."""
+    return processes_with(is_server)
+
+
 def main(_arguments: Sequence[str]) -> int:
+    return signal_processes(servers(), "No zookeeper server to stop")
+
+
+def signal_processes(processes: Iterable[int], none: str) -> int:
+    """Sends them the signal that SIGNAL names; the exit code. none: what is printed if there are none."""
     number = signal_number(os.environ.get("SIGNAL") or "TERM")
-    found = list(servers())
+    found = list(processes)
     if not found:
-        print("No zookeeper server to stop")
+        print(none)
         return 1
     code = 0
     for process in found:

@@ -6,7 +6,6 @@
     processes.py         real processes, started and stopped
     topics.py            topics made over the wire
     guard.py             nothing outlives the tests
-    class_archive.py     why Java starts fast the second time
     interrupts.py        Ctrl-C at a drawn moment
     clock.py             a clock that the test moves
     virtual_time.py      an event loop whose clock jumps

@@ -17,9 +17,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
+from kafka_py.cli.java_compat.class_archive import ClassArchive, archive_key, cache_directory
 from kafka_py.cli.java_compat.java import find_jars, find_java, server_command
 from kafka_py.testing import guard
-from kafka_py.testing.class_archive import ClassArchive, archive_key, cache_directory
 
 T = TypeVar("T")
 

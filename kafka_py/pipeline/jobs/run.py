@@ -151,5 +151,10 @@ def cause(error: BaseException) -> str:
     return (ours or lines or [type(error).__name__])[-1 if ours else 0]
 
 
-if __name__ == "__main__":
+def cli() -> None:
+    """Entry point of the process."""
     sys.exit(main(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    cli()

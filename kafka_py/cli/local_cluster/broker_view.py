@@ -1,0 +1,75 @@
+"""What a broker says of its cluster: one blocking question over one connection, for commands that wait for it."""
+
+from __future__ import annotations
+
+import socket
+from typing import NamedTuple
+
+from kafka_py.cli.local_cluster.ports import HOST
+
+METADATA_VERSION = 5
+PATIENCE_S = 5.0
+
+
+class BrokerView(NamedTuple):
+    """brokers: ids of the live ones. controller: its id, -1 for none. lagging: partitions, by topic and number, whose
+    in-sync set lacks replicas or that have no leader."""
+
+    brokers: tuple[int, ...]
+    controller: int
+    partitions: int
+    lagging: tuple[str, ...]
+
+
+def ask(port: int, *, topics: bool = False) -> BrokerView | None:
+    """The view of the broker on this port; None while it does not answer. topics: whether to look at all partitions."""
+    from kafka_py.wire.frames import decode_response, encode_request
+    from kafka_py.wire.messages.metadata import MetadataRequest, MetadataResponse
+
+    request = MetadataRequest(topics=None if topics else [], allow_auto_topic_creation=False)
+    try:
+        with socket.create_connection((HOST, port), PATIENCE_S) as connection:
+            connection.sendall(encode_request(request, METADATA_VERSION, 1, "kafka-py"))
+            size = int.from_bytes(_receive(connection, 4), "big")
+            _, answer = decode_response(MetadataResponse, METADATA_VERSION, _receive(connection, size))
+    except OSError:
+        return None
+    return _view(answer)
+
+
+def _view(answer: object) -> BrokerView:
+    from kafka_py.wire.messages.metadata import MetadataResponse
+
+    assert isinstance(answer, MetadataResponse)
+    lagging = []
+    partitions = 0
+    for topic in answer.topics:
+        for partition in topic.partitions:
+            partitions += 1
+            if partition.leader_id < 0 or len(partition.isr_nodes) < len(partition.replica_nodes):
+                lagging.append(f"{topic.name}-{partition.partition_index}")
+    ids = tuple(sorted(broker.node_id for broker in answer.brokers))
+    return BrokerView(ids, answer.controller_id, partitions, tuple(sorted(lagging)))
+
+
+def _receive(connection: socket.socket, size: int) -> bytes:
+    received = b""
+    while len(received) < size:
+        piece = connection.recv(size - len(received))
+        if not piece:
+            raise ConnectionError("closed")
+        received += piece
+    return received
+
+
+def zookeeper_serves(port: int) -> bool:
+    """Whether the ZooKeeper server on this port answers requests (`srvr` is the one word that every server takes)."""
+    try:
+        with socket.create_connection((HOST, port), PATIENCE_S) as connection:
+            connection.sendall(b"srvr")
+            answer = b""
+            while piece := connection.recv(4096):
+                answer += piece
+    except OSError:
+        return False
+    return b"Mode: " in answer

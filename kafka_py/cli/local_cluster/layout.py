@@ -1,0 +1,163 @@
+"""What a cluster on this machine is: the values in its `cluster.json`, and the folders and settings that follow.
+
+    DIR/cluster.json                 this, kept through restarts
+    DIR/processes.json               what runs (state.py)
+    DIR/zookeeper/                   zookeeper.properties, data/, zookeeper.log
+    DIR/broker-N/                    server.properties, kafka-logs/, server.log
+
+The property files are written once and then the user's: ports are passed beside them (`--override`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Self
+
+from kafka_py.base.properties import format_properties
+from kafka_py.cli.common.command import CommandFailed
+from kafka_py.cli.local_cluster.ports import HOST
+
+FILE = "cluster.json"
+ZOOKEEPER = "zookeeper"
+ZOOKEEPER_HEAP = "-Xmx256M"
+ENVIRONMENT = "KAFKA_PY_DATA"
+MOST_REPLICAS = 3
+
+
+def default_folder(environment: Mapping[str, str]) -> Path:
+    """KAFKA_PY_DATA, else kafka_py/cluster in the folder for the user's data."""
+    given = environment.get(ENVIRONMENT)
+    if given:
+        return Path(given).absolute()
+    home = environment.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
+    return Path(home, "kafka_py", "cluster")
+
+
+@dataclass(frozen=True)
+class LocalCluster:
+    """ports: of broker 0, 1 and so on. zookeeper_port: of its own server. zookeeper: another one's connect string.
+
+    Exactly one of zookeeper_port and zookeeper is set.
+    """
+
+    ports: tuple[int, ...]
+    zookeeper_port: int | None = None
+    zookeeper: str | None = None
+
+    @property
+    def bootstrap_servers(self) -> str:
+        return ",".join(f"{HOST}:{port}" for port in self.ports)
+
+    @property
+    def zookeeper_connect(self) -> str:
+        return self.zookeeper or f"{HOST}:{self.zookeeper_port}"
+
+    @property
+    def names(self) -> list[str]:
+        """Its processes, in the order in which they start."""
+        own = [ZOOKEEPER] if self.zookeeper_port is not None else []
+        return own + [broker_name(number) for number in range(len(self.ports))]
+
+    def port_of(self, name: str) -> int:
+        """Where this process listens."""
+        return (self.zookeeper_port or 0) if name == ZOOKEEPER else self.ports[broker_number(name)]
+
+    def overrides(self, number: int) -> list[str]:
+        """Arguments of kafka-server-start.sh that go over the property file of a broker."""
+        listeners = f"listeners=PLAINTEXT://{HOST}:{self.ports[number]}"
+        return ["--override", listeners, "--override", f"zookeeper.connect={self.zookeeper_connect}"]
+
+    def on_ports(self, ports: tuple[int, ...], zookeeper_port: int | None) -> Self:
+        return replace(self, ports=ports, zookeeper_port=zookeeper_port)
+
+
+def broker_name(number: int) -> str:
+    return f"broker-{number}"
+
+
+def broker_number(name: str) -> int:
+    return int(name.removeprefix("broker-"))
+
+
+def log_of(folder: Path, name: str) -> Path:
+    """What a process of the cluster writes to its console."""
+    return folder / name / ("zookeeper.log" if name == ZOOKEEPER else "server.log")
+
+
+def read(folder: Path) -> LocalCluster | None:
+    """The cluster in this folder; None where there is none yet. Raises CommandFailed for what is not ours."""
+    path = folder / FILE
+    try:
+        values = json.loads(path.read_text())
+        return LocalCluster(tuple(values["ports"]), values["zookeeper_port"], values["zookeeper"])
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CommandFailed(f"{path} cannot be read ({error}): restore it, or name another with --data") from None
+    if folder.is_dir() and any(entry.name != "lock" for entry in folder.iterdir()):
+        raise CommandFailed(f"{folder} is not empty and has no cluster of kafka-py: choose another folder with --data")
+    return None
+
+
+def read_existing(folder: Path) -> LocalCluster:
+    """The cluster in this folder. Raises CommandFailed where there is none."""
+    cluster = read(folder)
+    if cluster is None:
+        raise CommandFailed(f"There is no cluster in {folder}: make one with kafka-py up, or name another with --data")
+    return cluster
+
+
+def write(folder: Path, cluster: LocalCluster) -> None:
+    """Notes what the cluster is. Raises OSError."""
+    fresh = folder / f"{FILE}.new"
+    fresh.write_text(json.dumps(asdict(cluster), indent=2) + "\n")
+    fresh.replace(folder / FILE)
+
+
+def make_folders(folder: Path, cluster: LocalCluster, settings: Mapping[str, str]) -> None:
+    """Folders and property files, those that are missing. settings: go into every server.properties. Raises OSError."""
+    if cluster.zookeeper_port is not None:
+        (folder / ZOOKEEPER / "data").mkdir(parents=True, exist_ok=True)
+    for number in range(len(cluster.ports)):
+        home = folder / broker_name(number)
+        home.mkdir(parents=True, exist_ok=True)
+        properties = home / "server.properties"
+        if settings or not properties.exists():
+            properties.write_text(format_properties({**broker_settings(cluster, home, number), **settings}))
+
+
+def broker_settings(cluster: LocalCluster, home: Path, number: int) -> dict[str, str]:
+    """What a new broker is told: internal topics on as many brokers as there are, up to three."""
+    replicas = min(len(cluster.ports), MOST_REPLICAS)
+    in_sync = max(1, replicas - 1)
+    return {
+        "broker.id": str(number),
+        "log.dirs": str(home / "kafka-logs"),
+        "zookeeper.connection.timeout.ms": "60000",
+        "default.replication.factor": str(replicas),
+        "offsets.topic.replication.factor": str(replicas),
+        "transaction.state.log.replication.factor": str(replicas),
+        "transaction.state.log.min.isr": str(in_sync),
+        "group.initial.rebalance.delay.ms": "0",
+        # All brokers of the cluster are stopped together, when no other can take over a leadership.
+        "controlled.shutdown.retry.backoff.ms": "500",
+    }
+
+
+def zookeeper_properties(folder: Path, port: int) -> Path:
+    """Writes the property file of the ZooKeeper server. Raises OSError."""
+    path = folder / ZOOKEEPER / "zookeeper.properties"
+    path.write_text(format_properties({
+        "dataDir": str(folder / ZOOKEEPER / "data"),
+        "clientPort": str(port),
+        "clientPortAddress": HOST,
+        "tickTime": "2000",
+        "maxClientCnxns": "0",
+        "admin.enableServer": "false",
+        "autopurge.purgeInterval": "24",
+    }))  # fmt: skip
+    return path

@@ -1,0 +1,10 @@
+"""The command `kafka-py`: every tool by a short name, and commands that Apache Kafka has no script for, one file each.
+
+    main.py        finds the command that is meant
+    tool_names.py  short names, and the scripts on the PATH
+    options.py     help on standard output, the data folder
+    up.py          starts a cluster on this machine
+    down.py        stops it
+    status.py      what runs, and how it is
+    logs.py        what its processes write
+"""

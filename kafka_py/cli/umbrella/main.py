@@ -1,0 +1,63 @@
+"""kafka-py: one command for everything: a cluster on this machine, and every tool by its short name.
+
+    kafka-py up --brokers 3 --detach
+    kafka-py topics --bootstrap-server localhost:9092 --list
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from difflib import get_close_matches
+
+import kafka_py
+from kafka_py.cli.umbrella.tool_names import TOOLS, entry_of
+
+COMMANDS = {
+    "up": "starts a cluster on this machine: a real ZooKeeper and brokers",
+    "down": "stops it",
+    "status": "what runs of it, and whether all replicas are in sync",
+    "logs": "what its processes write",
+}
+"""Modules in umbrella/, and what they are for."""
+
+
+def usage() -> str:
+    """The text of --help."""
+    width = max(map(len, [*COMMANDS, *TOOLS])) + 2
+    own = "\n".join(f"  {name:<{width}}{about}" for name, about in COMMANDS.items())
+    tools = "\n".join(f"  {name:<{width}}{tool.about}" for name, tool in TOOLS.items())
+    return (
+        f"usage: kafka-py COMMAND [ARGUMENT ...]\n\nA cluster on this machine:\n{own}\n\n"
+        f"Tools, with the options of the scripts (kafka-topics.sh is `kafka-py topics`):\n{tools}\n\n"
+        "`kafka-py COMMAND --help` explains a command."
+    )
+
+
+def main() -> None:
+    """The process: becomes the command that its first argument names."""
+    name, *rest = sys.argv[1:] or ["--help"]
+    if name in ("--help", "-h", "help"):
+        print(usage())
+    elif name == "--version":
+        print(f"kafka_py {kafka_py.__version__} (Kafka {kafka_py.KAFKA_VERSION})")
+    elif name in COMMANDS:
+        sys.argv = [f"kafka-py {name}", *rest]
+        importlib.import_module(f"kafka_py.cli.umbrella.{name}").cli()
+    elif (short := _short(name)) in TOOLS:
+        sys.argv = [f"kafka-py {short}", *rest]
+        entry_of(short)()
+    else:
+        near = get_close_matches(name, [*COMMANDS, *TOOLS], n=1)
+        hint = f"did you mean {near[0]}?" if near else "kafka-py --help lists them"
+        print(f"Error: kafka-py has no command {name}: {hint}", file=sys.stderr)
+        sys.exit(1)
+
+
+def _short(name: str) -> str:
+    """A tool may be given by the name of its script as well."""
+    return name.removesuffix(".sh").removeprefix("kafka-")
+
+
+if __name__ == "__main__":
+    main()

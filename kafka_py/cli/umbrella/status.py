@@ -1,0 +1,90 @@
+"""kafka-py status: the processes of a cluster, and whether all replicas are in sync. Exit code 0 if all is well."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from kafka_py.cli.common.command import run
+from kafka_py.cli.common.progress import duration
+from kafka_py.cli.local_cluster import broker_view, layout, state
+from kafka_py.cli.local_cluster.broker_view import BrokerView
+from kafka_py.cli.local_cluster.layout import ZOOKEEPER, LocalCluster
+from kafka_py.cli.local_cluster.processes import ServerProcess, resident_mb, uptime_s
+from kafka_py.cli.umbrella.options import UmbrellaParser, folder_of
+
+MOST_SHOWN = 10
+
+
+class ProcessStatus(NamedTuple):
+    """One line of the table. state: `serving`, `starting` (runs, but does not answer yet) or `stopped`."""
+
+    name: str
+    port: int
+    state: str
+    pid: int | None
+    uptime_s: float
+    memory_mb: float
+
+
+def parser() -> UmbrellaParser:
+    table = UmbrellaParser("status", "Shows what runs of a cluster, and whether all replicas are in sync.")
+    table.data_option()
+    return table
+
+
+def look(folder: Path, cluster: LocalCluster) -> tuple[list[ProcessStatus], BrokerView | None]:
+    """The state of every process, and what the first broker that answers says of the cluster."""
+    alive = {process.name: process for process in state.running(folder)}
+    found = []
+    view: BrokerView | None = None
+    for name in cluster.names:
+        port = cluster.port_of(name)
+        process = alive.get(name)
+        seen = broker_view.ask(port, topics=True) if process is not None and name != ZOOKEEPER else None
+        serves = seen is not None or (process is not None and name == ZOOKEEPER and broker_view.zookeeper_serves(port))
+        view = view or seen
+        found.append(_status(name, port, process, serves))
+    return found, view
+
+
+def _status(name: str, port: int, process: ServerProcess | None, serves: bool) -> ProcessStatus:
+    if process is None:
+        return ProcessStatus(name, port, "stopped", None, 0.0, 0.0)
+    shown = "serving" if serves else "starting"
+    return ProcessStatus(name, port, shown, process.pid, uptime_s(process), resident_mb(process))
+
+
+def lines(cluster: LocalCluster, found: Sequence[ProcessStatus], view: BrokerView | None) -> list[str]:
+    """The text of the command."""
+    shown = [f"{'NAME':<12}{'PORT':<8}{'STATE':<10}{'PID':<10}{'UPTIME':<12}MEMORY"]
+    for row in found:
+        running = row.pid is not None
+        uptime = duration(row.uptime_s) if running else "-"
+        memory = f"{row.memory_mb:.0f} MB" if running else "-"
+        shown.append(f"{row.name:<12}{row.port:<8}{row.state:<10}{row.pid or '-':<10}{uptime:<12}{memory}")
+    if view is not None:
+        shown += ["", f"bootstrap.servers={cluster.bootstrap_servers}", f"controller: broker {view.controller}"]
+        lagging = ", ".join(view.lagging[:MOST_SHOWN]) + (" ..." if len(view.lagging) > MOST_SHOWN else "")
+        shown.append(f"partitions: {view.partitions}, " + (f"{len(view.lagging)} of them not in sync: {lagging}"
+                                                           if view.lagging else "all in sync"))  # fmt: skip
+    return shown
+
+
+def main(arguments: Sequence[str]) -> int:
+    options = parser().parse(arguments)
+    folder = folder_of(options)
+    cluster = layout.read_existing(folder)
+    found, view = look(folder, cluster)
+    print("\n".join(lines(cluster, found, view)))
+    is_well = all(row.state == "serving" for row in found) and view is not None and not view.lagging
+    return 0 if is_well else 1
+
+
+def cli() -> None:
+    run(main, parser)
+
+
+if __name__ == "__main__":
+    cli()
