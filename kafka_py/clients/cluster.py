@@ -21,12 +21,12 @@ from kafka_py.clients.bootstrap import CANONICAL, canonical_servers
 from kafka_py.clients.configs import ClientOptions, parse_server
 from kafka_py.clients.connections import Connections
 from kafka_py.clients.environment import ClientEnvironment
-from kafka_py.clients.errors import ClientTimeout, IllegalState
+from kafka_py.clients.errors import AuthenticationError, ClientTimeout, IllegalState
 from kafka_py.clients.loop import wait_until_set
 from kafka_py.clients.metadata import ClusterView, Node, bootstrap_view, least_loaded, view_of_response
 from kafka_py.clients.metrics import ClientMetrics
 from kafka_py.clients.node_connection import NodeConnection
-from kafka_py.net.client import ConnectionLost
+from kafka_py.net.client import AuthenticationFailed, ConnectionLost
 from kafka_py.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 
 _log = logging.getLogger(__name__)
@@ -37,7 +37,15 @@ WantedTopics = Callable[[], Collection[str] | None]
 
 def network_error(error: ConnectionLost, node: Node) -> KafkaError:
     """The KafkaError for a lost connection."""
+    if isinstance(error, AuthenticationFailed):
+        return AuthenticationError(f"Connection to {node} failed authentication due to: {error}")
     return KafkaError(ErrorCode.NETWORK_EXCEPTION, f"Connection to {node} was lost: {error}")
+
+
+def _fail(waiters: Iterable[asyncio.Future[None]], error: KafkaError) -> None:
+    for waiter in waiters:
+        if not waiter.done():
+            waiter.set_exception(error)
 
 
 class Cluster:
@@ -125,7 +133,7 @@ class Cluster:
         """Requests metadata and waits for it.
 
         Raises ClientTimeout, naming the last failure, if none arrives within `timeout_ms` (default:
-        request.timeout.ms).
+        request.timeout.ms); AuthenticationError at once.
         """
         waiter = asyncio.get_running_loop().create_future()
         self._waiters.append(waiter)
@@ -154,6 +162,8 @@ class Cluster:
             is_new = str(error) != str(self._last_error)
             _log.log(logging.WARNING if is_new else logging.DEBUG, "Metadata update failed: %s", error)
             self._failed(error)
+            if isinstance(error, AuthenticationError):  # who waits is not helped by waiting
+                _fail(waiters, error)
         else:
             self._last_error = None
             for waiter in waiters:

@@ -13,10 +13,11 @@ import kafka_py
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.clients.configs import ClientOptions
 from kafka_py.clients.environment import ClientEnvironment
+from kafka_py.clients.errors import AuthenticationError
 from kafka_py.clients.metadata import Node
 from kafka_py.clients.metrics import ClientMetrics
 from kafka_py.clients.node_connection import Counts, NodeConnection
-from kafka_py.net.client import BrokerConnection, ConnectionLost
+from kafka_py.net.client import AuthenticationFailed, BrokerConnection, ConnectionLost
 
 _log = logging.getLogger(__name__)
 
@@ -91,7 +92,7 @@ class Connections:
     async def open(self, node: Node) -> NodeConnection:
         """Opens a connection to the node after the back-off; concurrent callers share one attempt.
 
-        Raises KafkaError(NETWORK_EXCEPTION) when it cannot be opened.
+        Raises KafkaError(NETWORK_EXCEPTION) when it cannot be opened, AuthenticationError.
         """
         current = self.current(node.id)
         if current is not None and current.node[:3] == node[:3]:
@@ -113,6 +114,10 @@ class Connections:
             setup_ms = self._setup_timeout_ms(state.failures)
             try:
                 wire = await self._connect(node, setup_ms)
+            except AuthenticationFailed as error:
+                self._note_failure(state)
+                where = f"node {node.id} ({node.host}:{node.port})"
+                raise AuthenticationError(f"Connection to {where} failed authentication due to: {error}") from error
             except Exception as error:
                 if not isinstance(error, (OSError, TimeoutError, ConnectionLost)):  # such as an invalid host name
                     _log.warning("Connecting to %s failed unexpectedly", node, exc_info=True)

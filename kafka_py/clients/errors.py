@@ -26,6 +26,16 @@ class ClientTimeout(KafkaError):
         super().__init__(ErrorCode.REQUEST_TIMED_OUT, detail)
 
 
+class AuthenticationError(KafkaError):
+    """Client and broker do not accept each other: certificates, TLS versions or credentials. Not retried."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(ErrorCode.SASL_AUTHENTICATION_FAILED, detail)
+
+    def __str__(self) -> str:
+        return self.detail
+
+
 class BufferExhausted(ClientTimeout):
     """buffer.memory stayed exhausted for max.block.ms."""
 

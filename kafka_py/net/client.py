@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import ssl
 from collections import deque
 from collections.abc import Generator
 from typing import Any, NamedTuple
@@ -19,9 +20,11 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.turns import finish, run_turn
 from kafka_py.net.cold_reads import ColdReads
 from kafka_py.net.endpoints import bracketed
-from kafka_py.net.frames_in import DIRECT_BYTES, FrameReceiver, MemoryPool
+from kafka_py.net.frames_in import DIRECT_BYTES, FrameReceiver, MemoryPool, is_tls
 from kafka_py.net.frames_out import Flushed, FrameSender, Part
 from kafka_py.net.network import Network, TcpNetwork
+from kafka_py.net.secured.client_security import ConnectionSecurity, encrypted
+from kafka_py.net.secured.handshakes import HandshakeFailed, explained
 from kafka_py.net.transport import PlaintextTransport, Transport
 from kafka_py.wire.apis import APIS, ApiKey, api_of
 from kafka_py.wire.frames import (
@@ -49,6 +52,18 @@ class ConnectionLost(ConnectionError):
     """The connection ended before the answer came; whether the broker acted on the request is not known."""
 
 
+class AuthenticationFailed(ConnectionLost):
+    """The two sides do not accept each other: certificates, TLS versions or credentials. Trying again is of no use."""
+
+
+NO_SECURITY = ConnectionSecurity()
+
+
+def _refused_size(_key: int, size: int) -> str | None:
+    """What of the first bytes is no size of a response."""
+    return "the broker's listener has TLS, this client's security.protocol has not" if is_tls(size) else None
+
+
 class _Awaited(NamedTuple):
     """A request that is on its way."""
 
@@ -66,8 +81,8 @@ class BrokerConnection:
     """
 
     __slots__ = (
-        "_awaited", "_correlation_id", "_decoding", "_fileno", "_flushing_soon", "_loop", "_now_ms", "_receiver",
-        "_sender", "_transport", "_undecoded", "_writes", "bytes_received", "client_id", "closed", "host",
+        "_awaited", "_correlation_id", "_decoding", "_fileno", "_flushing_soon", "_loop", "_now_ms", "_ready",
+        "_receiver", "_sender", "_transport", "_undecoded", "_writes", "bytes_received", "client_id", "closed", "host",
         "last_request_size", "port", "versions",
     )  # fmt: skip
 
@@ -87,8 +102,9 @@ class BrokerConnection:
         self._transport = transport
         self._fileno = transport.fileno
         self._receiver = FrameReceiver(
-            transport.recv_into, memoryview(bytearray(RECEIVE_BUFFER_BYTES)), MOST_RESPONSE_BYTES, MemoryPool()
-        )
+            transport.recv_into, memoryview(bytearray(RECEIVE_BUFFER_BYTES)), MOST_RESPONSE_BYTES, MemoryPool(),
+            _refused_size,
+        )  # fmt: skip
         self._sender = FrameSender(transport, ColdReads(loop), self._flush)
         self._awaited: deque[_Awaited] = deque()
         self._decoding: Generator[None, None, tuple[int, Any]] | None = None
@@ -96,17 +112,18 @@ class BrokerConnection:
         self._correlation_id = 0
         self._flushing_soon = False
         self._writes = False
-        loop.add_reader(self._fileno, self._on_readable)
+        self._ready = transport.readiness or loop
+        self._ready.add_reader(self._fileno, self._on_readable)
 
     @classmethod
     async def connect(
         cls, host: str, port: int, *, client_id: str | None = "", timeout_ms: float = 30_000.0,
         send_buffer_bytes: int = -1, receive_buffer_bytes: int = -1, network: Network | None = None,
-        clock: Clock = SYSTEM_CLOCK,
+        clock: Clock = SYSTEM_CLOCK, security: ConnectionSecurity = NO_SECURITY,
     ) -> BrokerConnection:  # fmt: skip
         """Open a connection on the running loop; the addresses of a name are tried one after the other.
 
-        Raises ConnectionLost when none answers, or not within `timeout_ms`.
+        Raises ConnectionLost when none answers, or not within `timeout_ms`; AuthenticationFailed.
         """
         loop = asyncio.get_running_loop()
         where = f"{bracketed(host)}:{port}"
@@ -115,13 +132,33 @@ class BrokerConnection:
                 connected = await (network or TcpNetwork()).connect(
                     host, port, send_buffer_bytes=send_buffer_bytes, receive_buffer_bytes=receive_buffer_bytes
                 )
+                transport: Transport
+                if security.tls_to is None:
+                    transport = PlaintextTransport(connected)
+                else:
+                    transport = await encrypted(connected, security.tls_to(host), security.executor)
+                connection = cls(transport, loop, host=host, port=port, client_id=client_id, clock=clock)
+                if security.log_in is not None:
+                    await connection._log_in(security)
+                return connection
         except TimeoutError:
             raise ConnectionLost(f"connecting to {where} took longer than {timeout_ms:.0f} ms") from None
+        except ConnectionLost:
+            raise
+        except HandshakeFailed as error:
+            raise _of_handshake(where, error) from error
         except (OSError, UnicodeError) as error:
             code = getattr(error, "errno", None) or 0
             reason = os.strerror(code) if code > 0 else str(error)  # name look-ups fail with negative codes
             raise ConnectionLost(f"cannot connect to {where}: {reason}") from error
-        return cls(PlaintextTransport(connected), loop, host=host, port=port, client_id=client_id, clock=clock)
+
+    async def _log_in(self, security: ConnectionSecurity) -> None:
+        assert security.log_in is not None
+        try:
+            await security.log_in(self)
+        except BaseException:
+            self.close("the login was not successful")
+            raise
 
     def __repr__(self) -> str:
         return f"<BrokerConnection {bracketed(self.host)}:{self.port}>"
@@ -201,9 +238,9 @@ class BrokerConnection:
         if blocked is not self._writes:
             self._writes = blocked
             if blocked:
-                self._loop.add_writer(self._fileno, self._flush)
+                self._ready.add_writer(self._fileno, self._flush)
             else:
-                self._loop.remove_writer(self._fileno)
+                self._ready.remove_writer(self._fileno)
 
     # ---- in
 
@@ -219,7 +256,7 @@ class BrokerConnection:
                     return
                 self._undecoded += receiver.receive()
                 if not self._decode():
-                    self._loop.remove_reader(self._fileno)
+                    self._ready.remove_reader(self._fileno)
                     self._loop.call_soon(self._decode_on)
                     return
                 if receiver.failure is not None:
@@ -227,6 +264,8 @@ class BrokerConnection:
                     return
         except (BlockingIOError, InterruptedError):
             return
+        except ssl.SSLError as error:  # with TLS 1.3 a certificate is refused after the client's side is complete
+            self._end(f"SSL handshake failed or broken off: {explained(error)}", AuthenticationFailed)
         except OSError as error:
             self._end(str(error))
         except MalformedMessage as error:
@@ -282,7 +321,7 @@ class BrokerConnection:
         if self._receiver.failure is not None:
             self._end(f"the broker sent what cannot be read: {self._receiver.failure}")
         elif not self.closed:
-            self._loop.add_reader(self._fileno, self._on_readable)
+            self._ready.add_reader(self._fileno, self._on_readable)
             self._loop.call_soon(self._on_readable)
 
     def _end_unforeseen(self, error: Exception) -> None:
@@ -320,14 +359,14 @@ class BrokerConnection:
         """End it; requests in flight fail with ConnectionLost."""
         self._end(reason)
 
-    def _end(self, reason: str) -> None:
+    def _end(self, reason: str, failure: type[ConnectionLost] = ConnectionLost) -> None:
         if self.closed:
             return
         self.closed = True
         _log.debug("%r ended: %s", self, reason)
-        self._loop.remove_reader(self._fileno)
+        self._ready.remove_reader(self._fileno)
         if self._writes:
-            self._loop.remove_writer(self._fileno)
+            self._ready.remove_writer(self._fileno)
         self._receiver.close()
         self._undecoded.clear()
         self._decoding = None
@@ -336,4 +375,10 @@ class BrokerConnection:
         while self._awaited:
             future = self._awaited.popleft().future
             if not future.done():
-                future.set_exception(ConnectionLost(f"{bracketed(self.host)}:{self.port}: {reason}"))
+                future.set_exception(failure(f"{bracketed(self.host)}:{self.port}: {reason}"))
+
+
+def _of_handshake(where: str, error: HandshakeFailed) -> ConnectionLost:
+    if error.is_fatal:
+        return AuthenticationFailed(f"SSL handshake with {where} failed: {error}")
+    return ConnectionLost(f"{where} ended the TLS handshake: {error}; its listener may have another security protocol")

@@ -1,0 +1,137 @@
+"""Connections of clients to listeners of the same and of another security protocol."""
+
+import asyncio
+import struct
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from kafka_py.base.clock import SystemClock
+from kafka_py.base.meters import MetricRegistry
+from kafka_py.net.client import AuthenticationFailed, BrokerConnection, ConnectionLost
+from kafka_py.net.configs import NetOptions
+from kafka_py.net.connection import Connection
+from kafka_py.net.endpoints import Endpoint, Listening, SecurityProtocol
+from kafka_py.net.secured.client_security import ConnectionSecurity
+from kafka_py.net.secured.stages import ListenerSecurity
+from kafka_py.net.socket_server import RequestService, SocketServer
+from kafka_py.testing.tls_ends import client_end, contexts, server_end
+from kafka_py.wire.apis import ApiKey, api_of
+from kafka_py.wire.frames import encode_response
+from kafka_py.wire.messages.api_versions import ApiVersionsResponse
+
+
+def answer(connection: Connection, slot: int, frame: bytearray) -> None:
+    """Versions, whatever was asked; correlation ids begin with 0."""
+    body = encode_response(ApiVersionsResponse(error_code=0, api_keys=[]), 0, 0)
+    connection.respond(slot, list(body) if isinstance(body, list) else [body])
+
+
+def with_listener(security: ListenerSecurity | None, body: Callable[[int], Awaitable[None]]) -> None:
+    async def run() -> None:
+        endpoint = Endpoint("L", SecurityProtocol.SSL, "127.0.0.1", 0)
+        server = SocketServer(
+            NetOptions.parse({}), Listening([endpoint], [endpoint], "L", None),
+            RequestService(answer, security_of=lambda _endpoint: security),
+            loop=asyncio.get_running_loop(), clock=SystemClock(), registry=MetricRegistry(SystemClock()),
+        )  # fmt: skip
+        port = server.bind()["L"]
+        server.start()
+        try:
+            await asyncio.wait_for(body(port), 20)
+        finally:
+            server.close()
+
+    asyncio.run(run())
+
+
+async def versions(connection: BrokerConnection) -> object:
+    try:
+        return await connection.send(api_of(ApiKey.API_VERSIONS).request(), 0)
+    finally:
+        connection.close()
+
+
+def test_requests_are_answered_over_tls(tmp_path: Path) -> None:
+    server, client = contexts(tmp_path)
+    logged_in: list[BrokerConnection] = []
+
+    async def log_in(connection: BrokerConnection) -> None:
+        logged_in.append(connection)
+
+    async def body(port: int) -> None:
+        security = ConnectionSecurity(lambda _host: client_end(client), log_in)
+        connection = await BrokerConnection.connect("127.0.0.1", port, security=security)
+        assert isinstance(await versions(connection), ApiVersionsResponse)
+        assert logged_in == [connection]
+
+    with_listener(ListenerSecurity(server_end(server)), body)
+
+
+def test_a_certificate_for_another_host_is_a_failed_authentication(tmp_path: Path) -> None:
+    server, client = contexts(tmp_path)
+
+    async def body(port: int) -> None:
+        security = ConnectionSecurity(lambda _host: client_end(client, "elsewhere"))
+        with pytest.raises(AuthenticationFailed, match="not valid for 'elsewhere'"):
+            await BrokerConnection.connect("127.0.0.1", port, security=security)
+
+    with_listener(ListenerSecurity(server_end(server)), body)
+
+
+def test_a_failed_login_closes_the_connection() -> None:
+    opened: list[BrokerConnection] = []
+
+    async def log_in(connection: BrokerConnection) -> None:
+        opened.append(connection)
+        raise AuthenticationFailed("a wrong password")
+
+    async def body(port: int) -> None:
+        with pytest.raises(AuthenticationFailed, match="a wrong password"):
+            await BrokerConnection.connect("127.0.0.1", port, security=ConnectionSecurity(log_in=log_in))
+        assert opened[0].closed
+
+    with_listener(None, body)
+
+
+def test_a_plain_client_learns_that_the_listener_has_tls(tmp_path: Path) -> None:
+    async def body(port: int) -> None:
+        connection = await BrokerConnection.connect("127.0.0.1", port)
+        with pytest.raises(ConnectionLost) as found:
+            await versions(connection)
+        assert not isinstance(found.value, AuthenticationFailed)
+
+    with_listener(ListenerSecurity(server_end(contexts(tmp_path)[0])), body)
+
+
+def test_an_alert_is_no_response() -> None:
+    async def run() -> str:
+        async def alert(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read(1)
+            writer.write(struct.pack(">BHHBB", 21, 0x0303, 2, 2, 40))
+            await reader.read()
+            writer.close()
+
+        server = await asyncio.start_server(alert, "127.0.0.1", 0)
+        async with server:
+            connection = await BrokerConnection.connect("127.0.0.1", server.sockets[0].getsockname()[1])
+            with pytest.raises(ConnectionLost) as found:
+                await versions(connection)
+            return str(found.value)
+
+    assert "listener has TLS" in asyncio.run(run())
+
+
+def test_a_client_with_tls_learns_that_the_listener_is_plain(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    _, client = contexts(tmp_path)
+
+    async def body(port: int) -> None:
+        security = ConnectionSecurity(lambda _host: client_end(client))
+        with pytest.raises(ConnectionLost, match="may have another security protocol"):
+            await BrokerConnection.connect("127.0.0.1", port, security=security)
+
+    with_listener(None, body)
+    assert "first bytes of TLS" in caplog.text
