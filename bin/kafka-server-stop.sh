@@ -3,6 +3,7 @@
 # A broker is a process whose own arguments run kafka_py's broker, whatever its working directory or the length of its
 # command line; processes that only mention it (editors, greps, shells) are not.
 set -u
+case " $* " in *" --help "* | *" -h "*) echo "USAGE: [SIGNAL=name] ${0##*/}" >&2; exit 1 ;; esac
 SIGNAL="${SIGNAL:-TERM}"
 PROC="${KAFKA_PY_PROC:-/proc}"
 

@@ -39,6 +39,9 @@ CLASSES = {
     "org.apache.zookeeper.ZooKeeperMain": "zookeeper_shell",
 }
 
+SERVER_USAGE = "USAGE: kafka-server-start.sh [-daemon] PROPERTY_FILE [--override NAME=VALUE ...]"
+"""Here, for who asks for it shall not wait until a whole broker is loaded."""
+
 
 def module_of(class_name: str) -> str | None:
     """The module behind a classic class name or one of our own command modules; None when there is none."""
@@ -58,6 +61,9 @@ def main() -> None:
     if module is None:
         print(f"Error: Could not find or load main class {name}. Known classes: {', '.join(sorted(CLASSES))}",
               file=sys.stderr)  # fmt: skip
+        sys.exit(1)
+    if CLASSES.get(name) == "server_start" and (not sys.argv[2:] or "--help" in sys.argv[2:]):
+        print(SERVER_USAGE, file=sys.stderr)
         sys.exit(1)
     sys.argv = [name, *sys.argv[2:]]
     gc.disable()  # what imports make stays: looking for garbage in it would be a good part of a short start

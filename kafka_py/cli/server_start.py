@@ -24,6 +24,7 @@ from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.broker.wiring.server_environment import ServerEnvironment
 from kafka_py.cli.common.command import UsageError
 from kafka_py.cli.java_compat.server_logs import ServerLogs, set_up
+from kafka_py.cli.run_class import SERVER_USAGE
 from kafka_py.log.disk.files import raise_open_files_limit
 from kafka_py.log.loading.log_dir import LogDirError
 from kafka_py.log.loading.meta_properties import InconsistentBrokerId, InconsistentClusterId, InconsistentMetadata
@@ -32,7 +33,6 @@ from kafka_py.net.loop import LoopWatch, new_event_loop
 from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.session import ZkError
 
-USAGE = "USAGE: kafka-server-start.sh [-daemon] PROPERTY_FILE [--override NAME=VALUE ...]"
 EVENT_LOOP = "KAFKA_PY_EVENT_LOOP"
 """`uvloop` in this environment variable has the broker run on it, where it is installed.
 
@@ -85,7 +85,7 @@ def main(arguments: Sequence[str]) -> int:
         print(f"{kafka_py.KAFKA_VERSION} (Commit:kafka_py-{kafka_py.__version__})")
         return 0
     if not arguments or "--help" in arguments:
-        print(USAGE, file=sys.stderr)
+        print(SERVER_USAGE, file=sys.stderr)
         return 1
     logs = set_up(os.environ)
     if os.environ.get("JMX_PORT"):
@@ -94,7 +94,7 @@ def main(arguments: Sequence[str]) -> int:
         config = BrokerConfig.parse(parse_arguments(arguments))
         config.connect_string()  # without ZooKeeper there is nothing to start
     except UsageError as error:
-        return _fail(f"{error}\n{USAGE}")
+        return _fail(f"{error}\n{SERVER_USAGE}")
     except ConfigError as error:
         return _fail(error.detail)
     _collect_garbage_seldom()

@@ -8,6 +8,7 @@ Source: docs/reference/tools.md, section 22.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 
 from kafka_py.cli.common.command import run
@@ -25,7 +26,13 @@ def is_broker(arguments: Sequence[str]) -> bool:
     return module == _MODULE or (module == _RUN_CLASS and rest[:1] in (["kafka.Kafka"], [_MODULE]))
 
 
-def main(_arguments: Sequence[str]) -> int:
+USAGE = "USAGE: [SIGNAL=name] kafka-server-stop.sh"
+
+
+def main(arguments: Sequence[str]) -> int:
+    if set(arguments) & {"--help", "-h"}:  # other arguments are ignored, as by Apache Kafka's script
+        print(USAGE, file=sys.stderr)
+        return 1
     return signal_processes(processes_with(is_broker), "No kafka server to stop")
 
 

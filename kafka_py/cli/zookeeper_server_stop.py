@@ -72,7 +72,13 @@ def servers() -> Iterator[int]:
     return processes_with(is_server)
 
 
-def main(_arguments: Sequence[str]) -> int:
+USAGE = "USAGE: [SIGNAL=name] zookeeper-server-stop.sh"
+
+
+def main(arguments: Sequence[str]) -> int:
+    if set(arguments) & {"--help", "-h"}:  # other arguments are ignored, as by Apache Kafka's script
+        print(USAGE, file=sys.stderr)
+        return 1
     return signal_processes(servers(), "No zookeeper server to stop")
 
 

@@ -30,3 +30,9 @@ def test_none_to_stop_is_exit_1(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     monkeypatch.setattr(server_stop, "processes_with", lambda _: iter(()))
     assert main([]) == 1
     assert capsys.readouterr().out == "No kafka server to stop\n"
+
+
+def test_who_asks_for_help_stops_nothing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(server_stop, "signal_processes", lambda *_: pytest.fail("stopped something"))
+    assert main(["--help"]) == 1
+    assert capsys.readouterr().err.startswith("USAGE: ")

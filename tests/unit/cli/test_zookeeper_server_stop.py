@@ -55,3 +55,9 @@ def test_signals_have_names_and_numbers():
     assert [signal_number(name) for name in ("TERM", "SIGINT", "kill", "9")] == [15, 2, 9, 9]
     with pytest.raises(UsageError, match="SIGNAL=NOPE"):
         signal_number("NOPE")
+
+
+def test_who_asks_for_help_stops_nothing(monkeypatch, capsys):
+    monkeypatch.setattr(zookeeper_server_stop, "signal_processes", lambda *_: pytest.fail("stopped something"))
+    assert main(["--help"]) == 1
+    assert capsys.readouterr().err.startswith("USAGE: ")
