@@ -44,8 +44,7 @@ def assemble(
 ) -> Node:
     """Creates the broker's parts and connects them; starts nothing.
 
-    register_again: registers the broker again after its ZooKeeper session has expired.
-    apply_settings: see Node.
+    register_again: registers the broker again, in a new ZooKeeper session. apply_settings: see Node.
     """
     config = env.live.current
     metadata = MetadataCache()
@@ -91,6 +90,7 @@ def assemble(
         controller=controller,
         request_metrics=AllRequestMetrics(env.registry),
         quotas=env.quotas,
+        authorizer=env.authorizer,
         had_topics=env.had_topics,
         apply_settings=apply_settings,
         alter_policy=load_alter_policy(config.alter_config_policy_class_name, config.originals),

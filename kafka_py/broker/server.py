@@ -32,6 +32,7 @@ from kafka_py.broker.settings.config_changes import ConfigChanges
 from kafka_py.broker.settings.configs import BrokerConfig, warnings_of
 from kafka_py.broker.settings.live_config import LiveConfig
 from kafka_py.broker.settings.topic_configs import TopicConfigs
+from kafka_py.broker.wiring.authority import make_authorizer
 from kafka_py.broker.wiring.background import CountedBackground, ResizablePool
 from kafka_py.broker.wiring.broker_environment import BrokerEnvironment
 from kafka_py.broker.wiring.logins import BrokerLogins
@@ -102,6 +103,7 @@ class KafkaServer:
         self._listener: NotificationListener | None = None
         self._registration: Registration | None = None
         self.supervisor = Supervisor(self.clock)
+        self._authorizer = make_authorizer(config, self.store.acls, self.clock, given.chance, self.supervisor)
         self._listeners = DynamicListeners(config, self.supervisor)
         self._failures = LogDirFailures(lambda: self.node, self.store.notifications, self.supervisor, self.failed)
         self._session.supervise(self.supervisor)
@@ -161,6 +163,7 @@ class KafkaServer:
         await changes.load_topics()
         await self._quotas.load(self.store.configs)
         await self._logins.load(self.store.configs)
+        await self._authorizer.start()
         self._listeners.read(self._live.current)
         self.state = BrokerState.RECOVERING
         await self.loop.run_in_executor(self._executor, log_dirs.load, self._topic_configs.of)
@@ -224,12 +227,9 @@ class KafkaServer:
         config = self.config
         meta = log_dirs.read_meta()
         check_cluster_id(meta.cluster_id, self.cluster_id)
-        broker_id = choose_broker_id(
-            config.broker_id, meta.broker_id, generation_enabled=config.broker_id_generation_enable
-        )
-        if broker_id is None:
-            broker_id = await self.store.brokers.generate_id(config.reserved_broker_max_id)
-        return broker_id
+        generates = config.broker_id_generation_enable
+        chosen = choose_broker_id(config.broker_id, meta.broker_id, generation_enabled=generates)
+        return await self.store.brokers.generate_id(config.reserved_broker_max_id) if chosen is None else chosen
 
     def _config_changes(self, log_dirs: LogManager) -> ConfigChanges:
         return ConfigChanges(
@@ -284,6 +284,7 @@ class KafkaServer:
             executor=self._executor,
             supervisor=self.supervisor,
             quotas=self._quotas.clients,
+            authorizer=self._authorizer,
             offsets_partitions=offsets_partitions or self.config.offsets_topic_num_partitions,
             transaction_partitions=transaction_partitions or self.config.transaction_state_log_num_partitions,
             had_topics=bool(names),
@@ -344,6 +345,7 @@ class KafkaServer:
         self._sockets.stop_accepting()
         if self._listener is not None:
             await self._listener.stop()
+        await self._authorizer.close()
         await self.node.replication.close()
         self.node.coordinators.close()
         await self.dispatcher.drain()
@@ -382,6 +384,7 @@ class KafkaServer:
             self._sockets.close()
         if self._listener is not None:
             await self._listener.stop()
+        await self._authorizer.close()
         if self._controller is not None:
             await self.node.replication.close()  # exists as soon as the controller does
             await self._stop_controller()

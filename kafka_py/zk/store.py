@@ -3,7 +3,8 @@
 Parts: access.py (fencing, recursive create and delete, raw reads), brokers.py (registration, broker and
 cluster ids), election.py (the controller role), topics.py (assignments, creation, deletion), partitions.py (leader
 and ISR), entity_configs.py (overrides), notifications.py (ISR changes, log dir events, the change listener),
-admin.py (the old tools' request nodes, producer ids, features), consumers.py (offsets of old consumers).
+admin.py (the old tools' request nodes, producer ids, features), consumers.py (offsets of old consumers), acls.py
+(access control lists).
 
 Conventions: reads of a missing znode return None or leave it out; unreadable data raises MalformedZNode unless the
 docstring says that it is logged; rejected writes raise the ZkError of session.py; a write fenced with
@@ -11,6 +12,7 @@ docstring says that it is logged; rejected writes raise the ZkError of session.p
 """
 
 from kafka_py.zk.access import ZkAccess
+from kafka_py.zk.acls import AclStore
 from kafka_py.zk.admin import AdminStore
 from kafka_py.zk.brokers import BrokerStore
 from kafka_py.zk.consumers import OldConsumerStore
@@ -39,3 +41,4 @@ class ZkStore:
         self.notifications = NotificationStore(self.znodes)
         self.admin = AdminStore(self.znodes)
         self.old_consumers = OldConsumerStore(self.znodes)
+        self.acls = AclStore(self.znodes)

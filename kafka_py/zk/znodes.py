@@ -2,7 +2,7 @@
 
 A path's parameters are given in the order of its template: `PartitionStateZNode.path("t", 0)`. A class without fields
 is a parent, or a node without data. `keys=` is the order in which 2.8 writes the keys; readers never depend on it.
-The znodes of settings are in config_znodes.py. Knows nothing of sessions.
+The znodes of settings are in config_znodes.py, those of ACLs in acl_znodes.py. Knows nothing of sessions.
 Source: docs/reference/zookeeper.md, sections 1, 2 and 5 to 13.
 """
 
@@ -14,7 +14,7 @@ from dataclasses import field
 from typing import Any, NamedTuple, Self
 
 from kafka_py.base.texts import ENDPOINT
-from kafka_py.zk import config_znodes
+from kafka_py.zk import acl_znodes, config_znodes
 from kafka_py.zk.config_znodes import ConfigChangesZNode, ConfigTypeZNode
 from kafka_py.zk.schema import MalformedZNode, NumberText, ZNode, znode
 
@@ -360,6 +360,6 @@ def path_parents(path: str) -> list[str]:
 
 def table() -> Mapping[str, type[ZNode]]:
     """Template -> class, of every declared znode; documentation and tests read it."""
-    names = {**globals(), **vars(config_znodes)}
+    names = {**globals(), **vars(config_znodes), **vars(acl_znodes)}
     declared = [cls for cls in names.values() if isinstance(cls, type) and issubclass(cls, ZNode)]
     return {cls.TEMPLATE: cls for cls in declared if cls.TEMPLATE}

@@ -40,6 +40,7 @@ REASONS: dict[str, tuple[str, ...]] = {
         "Replica assignment has brokers that are not alive. Replica list:",
         "Security protocol cannot be updated for existing listener",
         "These security configs can be dynamically updated only per-listener using the listener",
+        "The only valid name for the CLUSTER resource is",
         "Topic name and topic ID can not both be specified.",
         "as it is not a supported log level. Valid log levels are",
         "is not a valid IP or resolvable host.",

@@ -26,6 +26,7 @@ def test_the_pages_have_only_code_that_is_run() -> None:
     """Another language on another page needs a test here first."""
     languages = {(page.name, match[1]) for page in DOCS.glob("*.md") for match in FENCE.finditer(page.read_text())}
     run = {("clients.md", "python"), ("testing-with-kafka_py.md", "python"), ("testing-with-kafka_py.md", "ini")}
+    run.add(("security.md", "python"))  # tests/unit/security/acls/test_acl_authorizer.py
     run.add(("pipeline.md", "python"))  # tests/cluster/pipeline/test_page.py
     assert {(page, language) for page, language in languages if language in ("python", "ini")} == run
 

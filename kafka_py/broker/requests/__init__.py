@@ -18,6 +18,7 @@
     topic_admin.py          topics created, extended, marked for deletion
     auto_creation.py        automatic creation of topics
     producer_ids.py         producer ids in blocks from ZooKeeper
+    acl_requests.py         ACLs and filters as requests have them
     group_requests.py       checks shared by requests about groups
     offset_commits.py       commits of offsets, plain or in a transaction
     config_writes.py        config changes written to ZooKeeper

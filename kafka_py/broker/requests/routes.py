@@ -49,7 +49,6 @@ class Route(NamedTuple):
     text: str = ""
 
 
-_NO_ACLS = Route(ErrorCode.SECURITY_DISABLED, text="No Authorizer is configured on the broker.")
 _NO_TOKENS = Route(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
 
 ROUTES: dict[ApiKey, Route] = {
@@ -82,9 +81,9 @@ ROUTES: dict[ApiKey, Route] = {
     ApiKey.END_TXN: Route("records.end_txn"),
     ApiKey.WRITE_TXN_MARKERS: Route("records.write_txn_markers", CLUSTER_ACTION, QuotaClass.EXEMPT),
     ApiKey.TXN_OFFSET_COMMIT: Route("groups.txn_offset_commit"),
-    ApiKey.DESCRIBE_ACLS: _NO_ACLS._replace(text="No Authorizer is configured on the broker"),
-    ApiKey.CREATE_ACLS: _NO_ACLS,
-    ApiKey.DELETE_ACLS: _NO_ACLS,
+    ApiKey.DESCRIBE_ACLS: Route("admin.describe_acls", DESCRIBE_CLUSTER),
+    ApiKey.CREATE_ACLS: Route("admin.create_acls", ALTER_CLUSTER),
+    ApiKey.DELETE_ACLS: Route("admin.delete_acls", ALTER_CLUSTER),
     ApiKey.DESCRIBE_CONFIGS: Route("admin.describe_configs"),
     ApiKey.ALTER_CONFIGS: Route("admin.alter_configs"),
     ApiKey.ALTER_REPLICA_LOG_DIRS: Route("admin.alter_replica_log_dirs"),

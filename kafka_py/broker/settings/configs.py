@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.options import MAX_LONG, Kind, Live, Option, OptionTable, at_least, between
 from kafka_py.broker.settings.java_classes import class_warnings
-from kafka_py.broker.settings.protections import ProtectionOptions
+from kafka_py.broker.settings.protections import AUTHORIZER_SETTINGS, PROTECTIONS, ProtectionOptions
 from kafka_py.broker.settings.security_configs import SecurityOptions
 from kafka_py.controller.configs import ControllerOptions
 from kafka_py.coordinator.configs import CoordinatorOptions
@@ -175,8 +175,9 @@ class BrokerConfig(
             raise ConfigError("broker.id must be 0 or greater when broker.id.generation.enable is false")
 
     def unknown_settings(self) -> list[str]:
-        """Unknown names, for a warning; names with a `listener.name.` prefix are known."""
-        return [name for name in self.unknown if not name.startswith("listener.name.")]
+        """Unknown names, for a warning; those with a `listener.name.` prefix and those of the authorizer are known."""
+        known = {*PROTECTIONS, *(AUTHORIZER_SETTINGS if self.authorizer_class_name else ())}
+        return [name for name in self.unknown if not name.startswith("listener.name.") and name not in known]
 
     def deprecated_settings(self) -> list[str]:
         """Deprecated names that are set."""

@@ -24,14 +24,18 @@ class Protection(NamedTuple):
 
 
 PROTECTIONS = {
-    "authorizer.class.name": Protection(
-        frozenset(), "this broker has no authorizer yet, so every client could do everything"
+    "authorizer.zookeeper.url": Protection(
+        frozenset(), "this broker reads the ACLs from the ensemble of zookeeper.connect only"
     ),
     "principal.builder.class": Protection(
         frozenset({"org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder"}),
         "this broker cannot run the Java class that decides who a client is",
     ),
 }
+
+
+AUTHORIZER_SETTINGS = ("super.users", "allow.everyone.if.no.acl.found")
+"""Settings that are read by the authorizer, and by nobody else."""
 
 
 class ProtectionOptions(OptionTable):

@@ -17,6 +17,7 @@ from kafka_py.broker.settings.topic_configs import TopicConfigs
 from kafka_py.broker.wiring.server_environment import ServerEnvironment
 from kafka_py.net.endpoints import Listening
 from kafka_py.net.network import Network
+from kafka_py.security.acls.authorization import Authorizer
 from kafka_py.zk.store import ZkStore
 
 
@@ -42,6 +43,7 @@ class BrokerEnvironment:
     executor: Executor
     supervisor: Supervisor
     quotas: ClientQuotas
+    authorizer: Authorizer
     offsets_partitions: int
     transaction_partitions: int
     had_topics: bool

@@ -1,15 +1,18 @@
 """The interface of an authorizer, and the one of a broker without `authorizer.class.name`, which allows everything.
 
-Knows nothing of ACLs: an authorizer of the operator's own need not have any.
+An authorizer of the operator's own need not keep ACLs.
 Source: docs/reference/security/acls.md, section 3; AclAuthorizer; KIP-430 (authorized operations); KIP-504.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from enum import Enum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.net.principal import Principal
+from kafka_py.security.acls.bindings import AclBinding, AclFilter
 from kafka_py.security.acls.vocabulary import OPERATIONS_OF, Operation, ResourceType
 
 
@@ -38,8 +41,15 @@ class Asker(Protocol):
     def request_name(self) -> str: ...
 
 
+class Removal(NamedTuple):
+    """An ACL that a filter selected. error: why it was not removed."""
+
+    binding: AclBinding
+    error: KafkaError | None = None
+
+
 class Authorizer(Protocol):
-    """Decides whether a principal may do an operation on a resource."""
+    """Decides whether a principal may do an operation on a resource, and keeps the ACLs that say so."""
 
     def allows(
         self, who: Asker, operation: Operation, resource_type: ResourceType, name: str, audit: Audit = Audit.ALWAYS, /
@@ -49,9 +59,27 @@ class Authorizer(Protocol):
         """Whether there is, or could be, a resource of that type on which the operation is allowed (KIP-679)."""
         ...
 
+    def acls(self) -> Iterable[AclBinding]:
+        """All ACLs at this moment; they may be taken in turns. Raises KafkaError if it keeps none."""
+        ...
+
+    async def create_acls(self, bindings: Sequence[AclBinding]) -> Sequence[KafkaError | None]:
+        """The result of each; returns when they are stored. Raises KafkaError if it keeps none."""
+        ...
+
+    async def delete_acls(self, filters: Sequence[AclFilter]) -> Sequence[Sequence[Removal]]:
+        """What each filter selected first; returns when it is removed. Raises KafkaError if it keeps none."""
+        ...
+
+    async def start(self) -> None:
+        """Gets ready to decide; the broker serves no request before."""
+        ...
+
+    async def close(self) -> None: ...
+
 
 class AllowAll:
-    """Allows every operation to every principal."""
+    """Allows every operation to every principal, and keeps no ACLs."""
 
     __slots__ = ()
 
@@ -62,6 +90,21 @@ class AllowAll:
 
     def allows_on_any(self, who: Asker, operation: Operation, resource_type: ResourceType, /) -> bool:
         return True
+
+    def acls(self) -> Iterable[AclBinding]:
+        raise KafkaError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured on the broker")
+
+    async def create_acls(self, bindings: Sequence[AclBinding]) -> Sequence[KafkaError | None]:
+        raise KafkaError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured on the broker.")
+
+    async def delete_acls(self, filters: Sequence[AclFilter]) -> Sequence[Sequence[Removal]]:
+        raise KafkaError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured on the broker.")
+
+    async def start(self) -> None:
+        """Nothing to read."""
+
+    async def close(self) -> None:
+        """Nothing to close."""
 
 
 ALLOW_ALL = AllowAll()

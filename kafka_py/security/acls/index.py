@@ -74,10 +74,15 @@ class AclIndex:
         return sum(len(acls.entries) for acls in self._by_pattern.values())
 
     def put(self, pattern: ResourcePattern, entries: Iterable[AclEntry], version: int) -> None:
-        """Replaces the entries of one pattern; none at all removes it."""
-        self._drop(pattern)
-        self.generation += 1
+        """Replaces the entries of one pattern; none at all removes it. Equal ones only have another version."""
         distinct = tuple(dict.fromkeys(entries))
+        held = self.of(pattern)
+        if distinct == held.entries:
+            if distinct:
+                self._by_pattern[pattern] = held._replace(version=version)
+            return
+        self.generation += 1
+        self._drop(pattern)
         if not distinct:
             return
         by_principal: dict[str, list[AclEntry]] = {}
@@ -109,8 +114,8 @@ class AclIndex:
         return list(self._by_pattern)
 
     def bindings(self) -> Iterator[AclBinding]:
-        """All ACLs; the index must not change meanwhile."""
-        for pattern, acls in self._by_pattern.items():
+        """All ACLs that there are at the first step; the index may change meanwhile."""
+        for pattern, acls in list(self._by_pattern.items()):
             for entry in acls.entries:
                 yield AclBinding(pattern, entry)
 

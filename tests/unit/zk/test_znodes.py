@@ -5,7 +5,7 @@ import uuid
 
 import pytest
 
-from kafka_py.zk import config_znodes, znodes
+from kafka_py.zk import acl_znodes, config_znodes, znodes
 from kafka_py.zk.config_znodes import ConfigChangeZNode, ConfigZNode, desanitize, entity_path, sanitize
 from kafka_py.zk.schema import MalformedZNode, NumberText
 from kafka_py.zk.znodes import (
@@ -103,7 +103,7 @@ def test_every_path_of_the_table_is_spelled_once():
         "/config/users", "/config/changes/config_change_", "/isr_change_notification/isr_change_",
         "/log_dir_event_notification/log_dir_event_", "/admin/delete_topics/t", "/consumers/g/offsets/t/0",
     )}  # fmt: skip
-    names = {*dir(znodes), *dir(config_znodes)}
+    names = {*dir(znodes), *dir(config_znodes), *dir(acl_znodes)}
     assert len(znodes.table()) == len([name for name in names if name.endswith("ZNode") and name != "ZNode"]) - 1
 
 

@@ -6,19 +6,18 @@ from kafka_py.base.errors import ConfigError
 from kafka_py.broker.settings.configs import BrokerConfig, warnings_of
 
 NEEDED = {"zookeeper.connect": "z:1"}
-AUTHORIZER = {"authorizer.class.name": "kafka.security.authorizer.AclAuthorizer"}
+ELSEWHERE = {"authorizer.zookeeper.url": "other:2181"}
 OVERRIDE = "kafka_py.unenforced.settings"
 
 
 @pytest.mark.parametrize(
     "given",
     [
-        AUTHORIZER,
-        {"authorizer.class.name": "com.example.Own", "super.users": "User:admin"},
+        ELSEWHERE,
         {"principal.builder.class": "com.example.Own"},
         {"principal.builder.class": "com.example.DefaultKafkaPrincipalBuilder"},
         {"listener.name.plaintext.principal.builder.class": "com.example.Own"},
-        {**AUTHORIZER, OVERRIDE: "principal.builder.class"},
+        {**ELSEWHERE, OVERRIDE: "principal.builder.class"},
     ],
 )
 def test_a_broker_that_would_run_open_does_not_start(given: dict[str, str]) -> None:
@@ -34,6 +33,7 @@ def test_a_broker_that_would_run_open_does_not_start(given: dict[str, str]) -> N
     "given",
     [
         {"authorizer.class.name": ""},
+        {"authorizer.class.name": "kafka.security.authorizer.AclAuthorizer"},
         {"super.users": "User:admin", "allow.everyone.if.no.acl.found": "false"},
         {"principal.builder.class": "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder"},
         {"my.plugin.principal.builder.class": "com.example.Own"},
@@ -45,9 +45,9 @@ def test_what_asks_for_nothing_without_more_starts(given: dict[str, str]) -> Non
 
 
 def test_an_operator_may_do_without_and_is_told_what_is_open() -> None:
-    config = BrokerConfig.parse({**NEEDED, **AUTHORIZER, OVERRIDE: "authorizer.class.name"})
+    config = BrokerConfig.parse({**NEEDED, **ELSEWHERE, OVERRIDE: "authorizer.zookeeper.url"})
     (line,) = warnings_of(config)
     assert line == (
-        "authorizer.class.name=kafka.security.authorizer.AclAuthorizer is not enforced: "
-        "this broker has no authorizer yet, so every client could do everything"
+        "authorizer.zookeeper.url=other:2181 is not enforced: "
+        "this broker reads the ACLs from the ensemble of zookeeper.connect only"
     )

@@ -76,6 +76,7 @@ def test_the_file_that_is_shipped_names_every_log_of_a_broker() -> None:
     assert config.complaints == []
     assert {appender.file for appender in config.appenders.values()} == {
         "", "/l/server.log", "/l/controller.log", "/l/state-change.log", "/l/kafka-request.log",
+        "/l/kafka-authorizer.log",
     }  # fmt: skip
     assert config.loggers["kafka.request.logger"].level == logging.WARNING
     assert all(not row.additive for row in config.loggers.values() if row.appenders and row is not config.loggers[""])

@@ -1,0 +1,237 @@
+"""The ACLs of a cluster: read from ZooKeeper into an index, followed, and changed (I/O).
+
+A pattern is read or written by one task at a time, so what was read before a write never replaces what it wrote.
+Source: docs/reference/security/acls.md, sections 4 and 5; AclAuthorizer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
+
+from kafka_py.base.chance import Chance
+from kafka_py.base.clock import Clock
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.exclusion import KeyedLocks
+from kafka_py.base.supervision import Supervisor
+from kafka_py.base.turns import Turn
+from kafka_py.security.acls.authorization import Removal
+from kafka_py.security.acls.bindings import AclBinding, AclEntry, AclFilter, ResourcePattern
+from kafka_py.security.acls.index import NO_VERSION, AclIndex
+from kafka_py.security.acls.vocabulary import Operation, PatternType, Permission, ResourceType
+from kafka_py.zk.access import pipelined, raise_first
+from kafka_py.zk.acl_znodes import ACL_TYPES, AclResource, AclRow
+from kafka_py.zk.acls import ABSENT, AclStore
+from kafka_py.zk.notifications import NotificationListener
+from kafka_py.zk.schema import MalformedZNode
+from kafka_py.zk.session import ZkError
+
+_log = logging.getLogger(__name__)
+
+MOST_RETRIES = 10
+RETRY_MS = 100
+RETRY_JITTER_MS = 50
+
+Change = Callable[[tuple[AclEntry, ...]], Iterable[AclEntry]]
+
+
+class AclKeeper:
+    """All ACLs of a cluster: `index` has them after `start`, and follows what other brokers and tools change."""
+
+    def __init__(
+        self, store: AclStore, clock: Clock, chance: Chance, supervisor: Supervisor | None = None,
+        *, with_prefixed: bool = True,
+    ) -> None:  # fmt: skip
+        """with_prefixed: whether brokers of this protocol version know prefixed patterns."""
+        self.index = AclIndex()
+        self.with_prefixed = with_prefixed
+        self._store = store
+        self._clock = clock
+        self._chance = chance
+        self._locks = KeyedLocks()
+        self._has_read_all = False
+        self._listeners: list[NotificationListener] = store.listeners(
+            self._on_change, clock, supervisor, with_prefixed=with_prefixed
+        )
+
+    async def start(self) -> None:
+        """Reads everything, then follows the changes. Raises MalformedZNode for entries of another version."""
+        await self._store.ensure_paths(with_prefixed=self.with_prefixed)
+        for listener in self._listeners:
+            await listener.start()
+        self._has_read_all = True
+        await self.read_all()
+
+    async def read_all(self) -> None:
+        """Reads the entries of every pattern. Raises MalformedZNode."""
+        stored = map(_pattern_of, await self._store.patterns(with_prefixed=self.with_prefixed))
+        results = await pipelined(map(self._refresh, dict.fromkeys([*stored, *self.index.patterns()])))
+        raise_first(results)
+
+    async def close(self) -> None:
+        for listener in self._listeners:
+            await listener.stop()
+
+    async def _on_change(self, resource: AclResource) -> None:
+        """A pattern has changed. What was announced before the start is read with everything else."""
+        if not self._has_read_all:
+            return
+        if resource.type not in ACL_TYPES or resource.pattern_type not in PatternType.__members__:
+            _log.warning("A change of the ACLs of %s is ignored: its type is not known", resource)
+            return
+        await self._refresh(_pattern_of(resource))
+
+    async def _refresh(self, pattern: ResourcePattern) -> None:
+        async with self._locks.hold(pattern):
+            self.index.put(pattern, *await self._read(pattern))
+
+    async def _read(self, pattern: ResourcePattern) -> tuple[tuple[AclEntry, ...], int]:
+        rows, version = await self._store.read(_resource_of(pattern))
+        return entries_of(rows), version
+
+    # ---- changes
+
+    async def add(self, bindings: Sequence[AclBinding]) -> list[KafkaError | None]:
+        """Adds ACLs, those of one pattern with one write. The result of each; one that exists is a success."""
+        by_pattern: dict[ResourcePattern, list[AclEntry]] = {}
+        results: list[KafkaError | None] = []
+        for binding in bindings:
+            refusal = None if self._knows(binding.pattern) else KafkaError(_INVALID, "Failed to create ACL")
+            results.append(refusal)
+            if refusal is None:
+                by_pattern.setdefault(binding.pattern, []).append(binding.entry)
+        errors = await self._change_all({
+            pattern: partial(_with, entries) for pattern, entries in by_pattern.items()
+        })
+        return [
+            result or errors.get(binding.pattern) for result, binding in zip(results, bindings, strict=True)
+        ]
+
+    async def remove(self, filters: Sequence[AclFilter]) -> list[list[Removal]]:
+        """Removes what the filters select; each ACL is in the result of the first filter that selected it."""
+        found: list[dict[AclBinding, None]] = [{} for _ in filters]
+        changes: dict[ResourcePattern, Change] = {}
+        turn = Turn(self._clock)
+        named = [pattern for each in filters for pattern in each.pattern.named()]
+        for pattern in dict.fromkeys([*self.index.patterns(), *named]):
+            matching = [number for number, each in enumerate(filters) if each.pattern.matches(pattern)]
+            if matching and self._knows(pattern):
+                changes[pattern] = partial(_without, pattern, [(filters[each], found[each]) for each in matching])
+            await turn.maybe_yield()
+        errors = await self._change_all(changes)
+        return [[Removal(binding, errors.get(binding.pattern)) for binding in each] for each in found]
+
+    def _knows(self, pattern: ResourcePattern) -> bool:
+        return self.with_prefixed or pattern.pattern_type is not PatternType.PREFIXED
+
+    async def _change_all(self, changes: Mapping[ResourcePattern, Change]) -> dict[ResourcePattern, KafkaError]:
+        """The patterns that could not be changed."""
+        results = await pipelined(self._change(*change) for change in changes.items())
+        errors = {}
+        for pattern, result in zip(changes, results, strict=True):
+            if isinstance(result, (ZkError, MalformedZNode, ValueError)):
+                _log.error("The ACLs of %s were not changed: %s", pattern, result)
+                errors[pattern] = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, str(result))
+            elif isinstance(result, KafkaError):
+                errors[pattern] = result
+            elif isinstance(result, BaseException):
+                raise result
+        return errors
+
+    async def _change(self, pattern: ResourcePattern, change: Change) -> None:
+        """Writes what `change` makes of the entries, again if others wrote them meanwhile; then announces it."""
+        resource = _resource_of(pattern)
+        async with self._locks.hold(pattern):
+            entries, version, _ = self.index.of(pattern)
+            if version == NO_VERSION:
+                entries, version = await self._read(pattern)
+            before = entries
+            for retry in range(MOST_RETRIES + 1):
+                if retry:
+                    await asyncio.sleep((RETRY_MS + self._chance.number(0, RETRY_JITTER_MS)) / 1000)
+                    entries, version = await self._read(pattern)
+                wanted = tuple(dict.fromkeys(change(entries)))
+                written = await self._store.write(resource, _rows_of(wanted), version)
+                if written is not None:
+                    break
+            else:
+                raise KafkaError(
+                    ErrorCode.UNKNOWN_SERVER_ERROR,
+                    f"Failed to update ACLs for {pattern} after trying a maximum of {MOST_RETRIES} times",
+                )
+            self.index.put(pattern, wanted, written)
+            if set(wanted) != set(before):  # not `entries`: a write whose answer was lost is read again after it
+                _log.info("The ACLs of %s have changed: %d of them", pattern, len(wanted))
+                await self._store.announce(resource)
+
+
+_INVALID = ErrorCode.INVALID_REQUEST
+
+
+def _with(added: list[AclEntry], entries: tuple[AclEntry, ...]) -> list[AclEntry]:
+    for entry in added:
+        if ":" not in entry.principal:
+            raise ValueError(f"expected a principal as type:name, not {entry.principal!r}")
+    return [*entries, *added]
+
+
+def _without(
+    pattern: ResourcePattern,
+    filters: list[tuple[AclFilter, dict[AclBinding, None]]],
+    entries: tuple[AclEntry, ...],
+) -> list[AclEntry]:
+    """The entries that no filter selects. The others are noted with the first filter that does."""
+    kept = []
+    for entry in entries:
+        for each, found in filters:
+            if each.entry.matches(entry):
+                found[AclBinding(pattern, entry)] = None
+                break
+        else:
+            kept.append(entry)
+    return kept
+
+
+# ---- the form in ZooKeeper
+
+
+def entries_of(rows: Iterable[AclRow]) -> tuple[AclEntry, ...]:
+    """Stored entries as values; unknown names become UNKNOWN. Raises MalformedZNode for a principal without type."""
+    entries = []
+    for row in rows:
+        if ":" not in row.principal:
+            raise MalformedZNode(f"an ACL's principal is not type:name: {row.principal!r}")
+        entries.append(AclEntry(row.principal, row.host, _operation(row.operation), _permission(row.permissionType)))
+    return tuple(entries)
+
+
+@cache
+def _known(kind: type[Operation] | type[Permission]) -> Mapping[str, Operation | Permission]:
+    return {word.title.lower(): word for word in kind}
+
+
+def _operation(title: str) -> Operation:
+    return Operation(_known(Operation).get(title.lower(), Operation.UNKNOWN))
+
+
+def _permission(title: str) -> Permission:
+    return Permission(_known(Permission).get(title.lower(), Permission.UNKNOWN))
+
+
+def _rows_of(entries: Iterable[AclEntry]) -> list[AclRow]:
+    return [
+        AclRow(entry.principal, entry.permission.title, entry.operation.title, entry.host) for entry in entries
+    ]
+
+
+def _pattern_of(resource: AclResource) -> ResourcePattern:
+    return ResourcePattern(ResourceType[resource.type], resource.name, PatternType[resource.pattern_type])
+
+
+def _resource_of(pattern: ResourcePattern) -> AclResource:
+    return AclResource(pattern.type.name, pattern.name, pattern.pattern_type.name)
+
+
+assert ABSENT == NO_VERSION  # what is not stored and what is not in the index
