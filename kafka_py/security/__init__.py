@@ -2,4 +2,5 @@
 
     acls/  access control lists: the authorizer and its plug-in interface
     sasl/  logins of clients at brokers, and of brokers among themselves
+    tls/   stores, encrypted sessions, the principal of a certificate
 """

@@ -1,0 +1,114 @@
+"""One listener's stores, the principals of its clients, and stores that take the place of others."""
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("cryptography")
+
+from kafka_py.base.errors import ConfigError
+from kafka_py.net.principal import ANONYMOUS, Principal
+from kafka_py.security.tls.certificates import Authority, Certified
+from kafka_py.security.tls.listener_tls import ListenerTls
+from kafka_py.security.tls.principal_rules import PrincipalRules
+from kafka_py.security.tls.settings import TlsSettings
+
+
+@pytest.fixture(scope="module")
+def authority() -> Authority:
+    return Authority(time.time() * 1000)
+
+
+def of(certified: Certified, **more: Any) -> TlsSettings:
+    return TlsSettings.of(
+        {
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.key": certified.key_pem(),
+            "ssl.keystore.certificate.chain": certified.certificate_pem(),
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.certificates": certified.authority_pem(),
+            **{name.replace("_", "."): value for name, value in more.items()},
+        },
+        "listener.name.x.",
+    )
+
+
+def listener(settings: TlsSettings, rules: str = "DEFAULT", *, is_inter_broker: bool = False) -> ListenerTls:
+    return ListenerTls(settings, PrincipalRules(rules), is_inter_broker=is_inter_broker)
+
+
+def test_the_principal_is_the_name_of_the_certificate_by_the_rules(authority: Authority) -> None:
+    tls = listener(of(authority.issue("b")), r"RULE:^CN=([^,]+),OU=staff$/$1/L")
+    assert tls.principal_of(None) == ANONYMOUS
+    alice, bob = authority.issue("Alice", unit="staff"), authority.issue("bob")
+    assert tls.principal_of(der(alice)) == Principal("User", "alice")
+    with pytest.raises(ValueError, match=r"no rule of ssl\.principal\.mapping\.rules matches .*CN=bob"):
+        tls.principal_of(der(bob))
+
+
+def der(certified: Certified) -> bytes:
+    from cryptography.hazmat.primitives.serialization import Encoding
+
+    return certified.certificate.public_bytes(Encoding.DER)
+
+
+def test_a_broker_must_be_able_to_connect_to_itself(authority: Authority) -> None:
+    other = Authority(time.time() * 1000, "other")
+    good = of(authority.issue("b"))
+    distrusting = of(authority.issue("b"), ssl_truststore_certificates=other.pem())
+    listener(good, is_inter_broker=True)
+    listener(distrusting)
+    with pytest.raises(ConfigError, match="could not connect to each other"):
+        listener(distrusting, is_inter_broker=True)
+
+
+def test_the_same_name_and_more_hosts_may_replace_a_certificate(authority: Authority) -> None:
+    tls = listener(of(authority.issue("b", ["h1"])), is_inter_broker=True)
+    renewed = of(authority.issue("b", ["h1", "10.0.0.1"]))
+    assert tls.needs(renewed)
+    tls.check(renewed)
+    assert tls.change(renewed)
+    assert not tls.change(renewed)
+
+
+def test_what_may_not_replace_it(authority: Authority) -> None:
+    before = authority.issue("b", ["h1", "10.0.0.1"])
+    tls = listener(of(before), is_inter_broker=True)
+    other = Authority(time.time() * 1000, "other")
+    for wanted, words in (
+        (of(authority.issue("c", ["h1", "10.0.0.1"])), "CN=b became CN=c"),
+        (of(authority.issue("b", ["h2"])), "lacks the subject alternative names 10.0.0.1, h1"),
+        (of(before, ssl_keystore_certificate_chain=before.certificate_pem() + authority.pem()), "1, not 2"),
+        (of(before, ssl_keystore_key=None, ssl_keystore_certificate_chain=None), "cannot be added or removed"),
+        (of(other.issue("b", ["h1", "10.0.0.1"])), "Old and new stores do not trust each other"),
+        (of(before, ssl_truststore_certificates="junk"), "holds no certificate"),
+    ):
+        for attempt in (tls.check, tls.change):
+            with pytest.raises(ConfigError) as found:
+                attempt(wanted)
+            assert words in found.value.detail
+    assert not tls.change(of(before))
+
+
+def test_a_trust_store_may_be_removed_but_not_added(authority: Authority) -> None:
+    own = authority.issue("b")
+    without = {"ssl_truststore_certificates": None, "ssl_truststore_type": None}
+    assert listener(of(own)).change(of(own, **without))
+    with pytest.raises(ConfigError, match="Trust store cannot be added"):
+        listener(of(own, **without)).change(of(own))
+
+
+def test_a_file_that_was_changed_is_read_again(tmp_path: Path, authority: Authority) -> None:
+    path = tmp_path / "b.pem"
+    path.write_text(authority.issue("b").pem("pw"))
+    inline = {"ssl_keystore_key": None, "ssl_keystore_certificate_chain": None}
+    settings = of(authority.issue("b"), **inline, ssl_keystore_location=str(path), ssl_key_password="pw")
+    tls = listener(settings)
+    assert not tls.needs(settings)
+    path.write_text(authority.issue("b").pem("pw"))
+    os.utime(path, (1, 1))
+    assert tls.change(settings)
+    assert not tls.change(settings)
