@@ -26,7 +26,7 @@ MINIMUM_JAVA = 17
 MAIN_CLASS = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 LOGGING_CONFIG = Path(__file__).with_name("zookeeper-logging.properties")
 OWN_JARS = Path(__file__).with_name("zookeeper_jars")
-"""ZooKeeper and the four jars that it needs, in a wheel that bin/build.sh has made; absent in a checkout."""
+"""ZooKeeper and the five jars that it needs, in a wheel that bin/build.sh has made; absent in a checkout."""
 
 DEBIAN_PACKAGE = "openjdk-17-jre-headless"
 JAVA_HINT = (

@@ -72,4 +72,4 @@ def zookeeper_serves(port: int) -> bool:
                 answer += piece
     except OSError:
         return False
-    return b"Mode: " in answer
+    return b"Mode: " in answer  # without one it listens, but could not read its data

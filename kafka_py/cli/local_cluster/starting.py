@@ -157,10 +157,15 @@ class Starter:
                     raise CommandFailed(f"{process.name} could not start: {self._reason(process.name)}")
             waiting = [process for process in waiting if not self._is_ready(process)]
             if waiting and time.monotonic() > deadline:
-                name = waiting[0].name
+                name = self._culprit(waiting[0].name)
                 raise CommandFailed(f"{name} was not ready after {timeout_s:.0f} s: {self._reason(name)}")
             if waiting:
                 time.sleep(POLL_S)
+
+    def _culprit(self, broker: str) -> str:
+        """Who is to blame if this broker is not ready: it may only wait for a ZooKeeper that does not serve."""
+        port = self._cluster.zookeeper_port
+        return broker if port is None or broker_view.zookeeper_serves(port) else ZOOKEEPER
 
     def _is_ready(self, process: ServerProcess) -> bool:
         if process.name == ZOOKEEPER:
