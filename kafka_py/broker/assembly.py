@@ -138,6 +138,7 @@ def _purgatory(env: BrokerEnvironment, name: str) -> Purgatory[Hashable]:
 
 def _make_controller(env: BrokerEnvironment, register_again: Callable[[], Awaitable[None]]) -> Controller:
     config = env.live.current
+    security = env.security_to(env.listening.control_plane_listener or env.listening.inter_broker_listener)
 
     async def connect(address: Address) -> LinkConnection:
         return await BrokerConnection.connect(
@@ -147,6 +148,7 @@ def _make_controller(env: BrokerEnvironment, register_again: Callable[[], Awaita
             timeout_ms=config.controller_socket_timeout_ms,
             network=env.network,
             clock=env.clock,
+            security=security,
         )
 
     return Controller(

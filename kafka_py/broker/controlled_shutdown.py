@@ -12,8 +12,9 @@ from collections.abc import Callable
 from kafka_py.base.clock import SYSTEM_CLOCK, Clock
 from kafka_py.base.errors import ErrorCode
 from kafka_py.broker.settings.configs import BrokerConfig
-from kafka_py.net.client import BrokerConnection
+from kafka_py.net.client import NO_SECURITY, BrokerConnection
 from kafka_py.net.network import Network
+from kafka_py.net.secured.client_security import ConnectionSecurity
 from kafka_py.wire.messages.controlled_shutdown import ControlledShutdownRequest, ControlledShutdownResponse
 from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.session import ZkError
@@ -24,14 +25,16 @@ _log = logging.getLogger(__name__)
 
 async def leave_in_order(
     store: ZkStore, broker_id: int, broker_epoch: Callable[[], int], config: BrokerConfig, listener: str, *,
-    network: Network | None = None, clock: Clock = SYSTEM_CLOCK,
+    network: Network | None = None, clock: Clock = SYSTEM_CLOCK, security: ConnectionSecurity = NO_SECURITY,
 ) -> bool:  # fmt: skip
     """Asks up to controlled.shutdown.max.retries times; whether it succeeded. Never raises for a failed attempt."""
     for attempt in range(config.controlled_shutdown_max_retries):
         if attempt:
             await asyncio.sleep(config.controlled_shutdown_retry_backoff_ms / 1000.0)
         try:
-            response = await _ask(store, broker_id, broker_epoch(), config, listener, network=network, clock=clock)
+            response = await _ask(
+                store, broker_id, broker_epoch(), config, listener, network=network, clock=clock, security=security
+            )
         except (OSError, ZkError, MalformedZNode, TimeoutError) as error:
             _log.info("Controlled shutdown: attempt %d failed: %s", attempt + 1, error)
             continue
@@ -49,7 +52,7 @@ async def leave_in_order(
 
 async def _ask(
     store: ZkStore, broker_id: int, broker_epoch: int, config: BrokerConfig, listener: str, *,
-    network: Network | None, clock: Clock,
+    network: Network | None, clock: Clock, security: ConnectionSecurity,
 ) -> ControlledShutdownResponse | None:  # fmt: skip
     """One attempt; None when there is no controller, or it lacks the given listener."""
     timeout_ms = config.controller_socket_timeout_ms
@@ -61,7 +64,7 @@ async def _ask(
         return None
     connection = await BrokerConnection.connect(
         endpoint.host, endpoint.port, client_id=str(broker_id), timeout_ms=timeout_ms, network=network,
-        clock=clock,
+        clock=clock, security=security,
     )  # fmt: skip
     try:
         request = ControlledShutdownRequest(broker_id=broker_id, broker_epoch=broker_epoch)

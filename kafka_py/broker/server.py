@@ -27,6 +27,7 @@ from kafka_py.broker.quotas.broker_quotas import BrokerQuotas
 from kafka_py.broker.quotas.quota_metrics import measure_quotas
 from kafka_py.broker.registration import Registration
 from kafka_py.broker.requests.dispatch import Dispatcher
+from kafka_py.broker.requests.login_answers import ConnectionAnswers
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.settings.config_changes import ConfigChanges
 from kafka_py.broker.settings.configs import BrokerConfig, warnings_of
@@ -95,7 +96,7 @@ class KafkaServer:
         self._live = LiveConfig(config)
         self._topic_configs = TopicConfigs(config)
         self._quotas = BrokerQuotas(config, self.clock)
-        self._logins = BrokerLogins()
+        self._logins = BrokerLogins(config, given, ConnectionAnswers)
         self._log_dirs: LogManager | None = None
         self._controller: Controller | None = None
         self._sockets: SocketServer | None = None
@@ -165,6 +166,7 @@ class KafkaServer:
         await self._logins.load(self.store.configs)
         await self._authorizer.start()
         self._listeners.read(self._live.current)
+        self._logins.reconfigure(self._live.current)
         self.state = BrokerState.RECOVERING
         await self.loop.run_in_executor(self._executor, log_dirs.load, self._topic_configs.of)
         self.state = BrokerState.STARTING
@@ -178,7 +180,7 @@ class KafkaServer:
         sockets = self._sockets = SocketServer(
             self._live.current,
             self._listeners.listening,
-            RequestService(dispatcher.on_request, dispatcher.on_sent, size_fault),
+            RequestService(dispatcher.on_request, dispatcher.on_sent, size_fault, self._logins.security_of),
             loop=self.loop,
             clock=self.clock,
             registry=self.registry,
@@ -259,6 +261,7 @@ class KafkaServer:
             self._controller.reconfigure(config)
             self.node.replication.reconfigure(config)
         if self._sockets is not None and self._registration is not None:  # last: it fails if a port is in use
+            self._logins.reconfigure(config)
             self._sockets.reconfigure(config)
             self._listeners.relisten(self._sockets, self._registration, config)
 
@@ -285,6 +288,7 @@ class KafkaServer:
             supervisor=self.supervisor,
             quotas=self._quotas.clients,
             authorizer=self._authorizer,
+            logins=self._logins,
             offsets_partitions=offsets_partitions or self.config.offsets_topic_num_partitions,
             transaction_partitions=transaction_partitions or self.config.transaction_state_log_num_partitions,
             had_topics=bool(names),
@@ -322,15 +326,11 @@ class KafkaServer:
         _log.info("[KafkaServer id=%d] shutting down", self.broker_id)
         if self.config.controlled_shutdown_enable and self._session.state is SessionState.CONNECTED:
             self.state = BrokerState.PENDING_CONTROLLED_SHUTDOWN
+            between = self._listeners.inter_broker
             await leave_in_order(
-                self.store,
-                self.broker_id,
-                lambda: self.node.broker_epoch,
-                self.config,
-                self._listeners.listening.inter_broker_listener,
-                network=self._outside.network,
-                clock=self.clock,
-            )
+                self.store, self.broker_id, lambda: self.node.broker_epoch, self.config, between,
+                network=self._outside.network, clock=self.clock, security=self._logins.security_to(between),
+            )  # fmt: skip
         self.state = BrokerState.SHUTTING_DOWN
         await self.observation.close()
         await self._stop_serving()
@@ -346,6 +346,7 @@ class KafkaServer:
         if self._listener is not None:
             await self._listener.stop()
         await self._authorizer.close()
+        self._logins.close()
         await self.node.replication.close()
         self.node.coordinators.close()
         await self.dispatcher.drain()

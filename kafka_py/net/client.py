@@ -23,7 +23,7 @@ from kafka_py.net.endpoints import bracketed
 from kafka_py.net.frames_in import DIRECT_BYTES, FrameReceiver, MemoryPool, is_tls
 from kafka_py.net.frames_out import Flushed, FrameSender, Part
 from kafka_py.net.network import Network, TcpNetwork
-from kafka_py.net.secured.client_security import ConnectionSecurity, encrypted
+from kafka_py.net.secured.client_security import ConnectionSecurity, ConnectionSession, LogIn, encrypted
 from kafka_py.net.secured.handshakes import HandshakeFailed, explained
 from kafka_py.net.transport import PlaintextTransport, Transport
 from kafka_py.wire.apis import APIS, ApiKey, api_of
@@ -83,7 +83,7 @@ class BrokerConnection:
     __slots__ = (
         "_awaited", "_correlation_id", "_decoding", "_fileno", "_flushing_soon", "_loop", "_now_ms", "_ready",
         "_receiver", "_sender", "_transport", "_undecoded", "_writes", "bytes_received", "client_id", "closed", "host",
-        "last_request_size", "port", "versions",
+        "last_request_size", "port", "session", "versions",
     )  # fmt: skip
 
     def __init__(
@@ -112,6 +112,7 @@ class BrokerConnection:
         self._correlation_id = 0
         self._flushing_soon = False
         self._writes = False
+        self.session: ConnectionSession | None = None
         self._ready = transport.readiness or loop
         self._ready.add_reader(self._fileno, self._on_readable)
 
@@ -139,7 +140,7 @@ class BrokerConnection:
                     transport = await encrypted(connected, security.tls_to(host), security.executor)
                 connection = cls(transport, loop, host=host, port=port, client_id=client_id, clock=clock)
                 if security.log_in is not None:
-                    await connection._log_in(security)
+                    await connection._log_in(security.log_in)
                 return connection
         except TimeoutError:
             raise ConnectionLost(f"connecting to {where} took longer than {timeout_ms:.0f} ms") from None
@@ -152,13 +153,14 @@ class BrokerConnection:
             reason = os.strerror(code) if code > 0 else str(error)  # name look-ups fail with negative codes
             raise ConnectionLost(f"cannot connect to {where}: {reason}") from error
 
-    async def _log_in(self, security: ConnectionSecurity) -> None:
-        assert security.log_in is not None
+    async def _log_in(self, log_in: LogIn) -> None:
+        session = ConnectionSession(self, log_in)
         try:
-            await security.log_in(self)
+            await session.begin()
         except BaseException:
             self.close("the login was not successful")
             raise
+        self.session = session
 
     def __repr__(self) -> str:
         return f"<BrokerConnection {bracketed(self.host)}:{self.port}>"
@@ -178,6 +180,8 @@ class BrokerConnection:
     async def send(self, request: Any, version: int) -> Any:
         """The broker's response. A large request is encoded in turns with other work. Raises ConnectionLost."""
         frame = await finish(encode_request_in_turns(request, version, 0, self.client_id), self._now_ms)
+        if self.session is not None:
+            await self.session.settled()
         if self.closed:
             raise ConnectionLost(f"{self!r} is closed")
         correlation_id = self._next_correlation_id()
@@ -367,6 +371,8 @@ class BrokerConnection:
         self._ready.remove_reader(self._fileno)
         if self._writes:
             self._ready.remove_writer(self._fileno)
+        if self.session is not None:
+            self.session.cancel()
         self._receiver.close()
         self._undecoded.clear()
         self._decoding = None

@@ -98,7 +98,6 @@ class NetOptions(OptionTable):
     )  # fmt: skip
     connection_failed_authentication_delay_ms = Option(
         "connection.failed.authentication.delay.ms", 100, at_least(0), importance="low", unit="ms",
-        no_effect="no listener asks for a login",
         about="How long a connection that failed to log in is kept before it is closed.",
     )  # fmt: skip
     num_network_threads = Option(

@@ -26,7 +26,7 @@ class SecurityProtocol(enum.IntEnum):
     SASL_SSL = 3
 
 
-SERVED_PROTOCOLS = frozenset({SecurityProtocol.PLAINTEXT})
+SERVED_PROTOCOLS = frozenset({SecurityProtocol.PLAINTEXT, SecurityProtocol.SASL_PLAINTEXT})
 """What transport.py can speak."""
 
 

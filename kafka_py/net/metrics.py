@@ -43,6 +43,22 @@ class SocketMetrics(MetricTable, group="kafka.server:type=socket-server-metrics"
         "failed-authentication-total", rate="failed-authentication-rate",
         about="TLS handshakes and logins that failed.",
     )  # fmt: skip
+    unrenewable_authentications = Total(
+        "successful-authentication-no-reauth-total", about="Logins of clients that cannot renew their session.",
+    )  # fmt: skip
+    successful_reauthentications = Total(
+        "successful-reauthentication-total", rate="successful-reauthentication-rate", about="Sessions renewed.",
+    )  # fmt: skip
+    failed_reauthentications = Total(
+        "failed-reauthentication-total", rate="failed-reauthentication-rate", about="Sessions that were not renewed.",
+    )  # fmt: skip
+    reauthentication_latency = Sampled(
+        avg="reauthentication-latency-avg", max="reauthentication-latency-max", unit="ms",
+        about="How long renewals of sessions took.",
+    )  # fmt: skip
+    expired_connections = Total(
+        "expired-connections-killed-count", about="Connections closed because their session was over.",
+    )  # fmt: skip
 
     def settle(self) -> None:
         if isinstance(self.owner, TrafficCounts):

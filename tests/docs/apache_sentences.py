@@ -13,6 +13,7 @@ REASONS: dict[str, tuple[str, ...]] = {
     _LOGIN_ERROR: (
         "due to invalid credentials with SASL mechanism",
         ") that is different from the token's principal name (",
+        "' not enabled in the server, enabled mechanisms are [",
         "Authentication failed: Client requested an authorization id",
         "Authentication failed: credentials for user could not be verified",
     ),

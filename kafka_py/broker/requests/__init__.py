@@ -9,6 +9,7 @@
     error_responses.py      error responses of each API
     item_errors.py          errors of single items
     offered_apis.py         APIs and versions for ApiVersions
+    login_answers.py        responses to clients before their login
     dispatch.py             dispatch of requests to handlers
     large_produce.py        produce requests of very many partitions
     fetch_session.py        one fetch session (KIP-227)

@@ -9,7 +9,7 @@ _EACH = Live.PER_BROKER
 
 
 _NO_TLS = "no listener can use TLS"
-_NO_SASL = "no listener can use SASL"
+_NO_KERBEROS = "logins by Kerberos are not available"
 
 
 class AccessOptions(OptionTable):
@@ -26,7 +26,7 @@ class AccessOptions(OptionTable):
         no_effect="Java classes", about="Java only: security provider classes.",
     )
     connections_max_reauth_ms = Option(
-        "connections.max.reauth.ms", 0, kind=Kind.LONG, unit="ms", no_effect=_NO_SASL,
+        "connections.max.reauth.ms", 0, kind=Kind.LONG, unit="ms",
         about="SASL sessions end after this long unless the client logs in again (KIP-368); 0: never.",
     )
 
@@ -92,7 +92,7 @@ class TlsOptions(OptionTable, no_effect=_NO_TLS):
     )
 
 
-class SaslServerOptions(OptionTable, no_effect=_NO_SASL):
+class SaslServerOptions(OptionTable):
     """Settings of SASL."""
 
     sasl_mechanism_inter_broker_protocol = Option(
@@ -111,34 +111,39 @@ class SaslServerOptions(OptionTable, no_effect=_NO_SASL):
         "sasl.server.callback.handler.class", None, kind=Kind.CLASS, about="Checks credentials on the broker.",
     )
     sasl_client_callback_handler_class: Option[str | None] = Option(
-        "sasl.client.callback.handler.class", None, kind=Kind.CLASS, about="Gives credentials to other brokers.",
+        "sasl.client.callback.handler.class", None, kind=Kind.CLASS, no_effect="Java classes",
+        about="Gives credentials to other brokers.",
     )
     sasl_login_class: Option[str | None] = Option(
-        "sasl.login.class", None, kind=Kind.CLASS, about="Class that obtains the login context.",
+        "sasl.login.class", None, kind=Kind.CLASS,
+        no_effect="Java classes", about="Class that obtains the login context.",
     )
     sasl_login_callback_handler_class: Option[str | None] = Option(
         "sasl.login.callback.handler.class", None, kind=Kind.CLASS, about="Callback class of the login.",
     )
     sasl_kerberos_service_name: Option[str | None] = Option(
-        "sasl.kerberos.service.name", None, kind=Kind.STRING, live=_EACH, about="The broker's Kerberos service.",
+        "sasl.kerberos.service.name", None, kind=Kind.STRING, live=_EACH,
+        no_effect=_NO_KERBEROS, about="The broker's Kerberos service.",
     )
     sasl_kerberos_kinit_cmd = Option(
-        "sasl.kerberos.kinit.cmd", "/usr/bin/kinit", live=_EACH, about="Command that renews Kerberos tickets.",
+        "sasl.kerberos.kinit.cmd", "/usr/bin/kinit", live=_EACH,
+        no_effect=_NO_KERBEROS, about="Command that renews Kerberos tickets.",
     )
     sasl_kerberos_ticket_renew_window_factor = Option(
         "sasl.kerberos.ticket.renew.window.factor", 0.8, live=_EACH,
-        about="Share of a ticket's life after which it is renewed.",
+        no_effect=_NO_KERBEROS, about="Share of a ticket's life after which it is renewed.",
     )
     sasl_kerberos_ticket_renew_jitter = Option(
-        "sasl.kerberos.ticket.renew.jitter", 0.05, live=_EACH, about="Random share added to the renewal time.",
+        "sasl.kerberos.ticket.renew.jitter", 0.05, live=_EACH,
+        no_effect=_NO_KERBEROS, about="Random share added to the renewal time.",
     )
     sasl_kerberos_min_time_before_relogin = Option(
         "sasl.kerberos.min.time.before.relogin", 60_000, kind=Kind.LONG, live=_EACH, unit="ms",
-        about="Least time between two renewals.",
+        no_effect=_NO_KERBEROS, about="Least time between two renewals.",
     )
     sasl_kerberos_principal_to_local_rules = Option(
         "sasl.kerberos.principal.to.local.rules", ["DEFAULT"], live=_EACH,
-        about="How a Kerberos principal becomes a short name.",
+        no_effect=_NO_KERBEROS, about="How a Kerberos principal becomes a short name.",
     )
     sasl_login_refresh_window_factor = Option(
         "sasl.login.refresh.window.factor", 0.8, live=_EACH, about="Share of a token's life after which it is renewed.",

@@ -14,9 +14,11 @@ from kafka_py.base.timers import Timers
 from kafka_py.broker.quotas.client_quotas import ClientQuotas
 from kafka_py.broker.settings.live_config import LiveConfig
 from kafka_py.broker.settings.topic_configs import TopicConfigs
+from kafka_py.broker.wiring.logins import BrokerLogins
 from kafka_py.broker.wiring.server_environment import ServerEnvironment
 from kafka_py.net.endpoints import Listening
 from kafka_py.net.network import Network
+from kafka_py.net.secured.client_security import ConnectionSecurity
 from kafka_py.security.acls.authorization import Authorizer
 from kafka_py.zk.store import ZkStore
 
@@ -44,9 +46,14 @@ class BrokerEnvironment:
     supervisor: Supervisor
     quotas: ClientQuotas
     authorizer: Authorizer
+    logins: BrokerLogins
     offsets_partitions: int
     transaction_partitions: int
     had_topics: bool
+
+    def security_to(self, listener: str) -> ConnectionSecurity:
+        """How connections to that listener of other brokers are protected."""
+        return self.logins.security_to(listener)
 
     @property
     def clock(self) -> Clock:

@@ -24,6 +24,7 @@ def make_marker_channels(
     """The MarkerSender of this broker; closed with it. own: makes the connection for markers of partitions led here."""
     config = env.live.current
     listener = env.listening.inter_broker_listener
+    security = env.security_to(listener)
     traffic = MarkerConnectionMetrics(env.registry)
 
     async def connect(broker: int) -> LinkConnection:
@@ -39,6 +40,7 @@ def make_marker_channels(
             timeout_ms=config.request_timeout_ms,
             network=env.network,
             clock=env.clock,
+            security=security,
         )
         return CountedConnection(connection, traffic)
 

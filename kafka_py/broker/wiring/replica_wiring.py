@@ -93,6 +93,7 @@ class Replication:
             clock=env.clock,
             registry=env.registry,
             network=env.network,
+            security=env.security_to(listener),
             supervisor=env.supervisor,
         )
 

@@ -5,6 +5,7 @@ Source: docs/architecture.md.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 
@@ -12,6 +13,7 @@ from kafka_py.base.environment import Environment
 from kafka_py.log.disk.files import Files, RealFiles
 from kafka_py.net.loop import LoopWatch
 from kafka_py.net.network import Network, TcpNetwork
+from kafka_py.security.sasl.jaas import LoginModule
 from kafka_py.zk.session import ZkSession
 
 
@@ -21,7 +23,7 @@ class ServerEnvironment(Environment):
 
     files: the file system of the logs. network: creates sockets. session: of ZooKeeper, not yet connected; None for one
     over TCP according to the settings. executor: runs blocking work; None for a pool of the broker's own. watch:
-    measures the event loop; may be None.
+    measures the event loop; may be None. login_sections: of the login file (java.security.auth.login.config).
     """
 
     files: Files = field(default_factory=RealFiles)
@@ -29,3 +31,4 @@ class ServerEnvironment(Environment):
     session: ZkSession | None = None
     executor: Executor | None = None
     watch: LoopWatch | None = None
+    login_sections: Mapping[str, list[LoginModule]] = field(default_factory=dict)

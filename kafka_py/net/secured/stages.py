@@ -58,7 +58,7 @@ class FailureLog:
         self._clock = clock
         self._seen: dict[str, tuple[int, int]] = {}  # address -> second, lines left out since
 
-    def note(self, connection: Connection, what: str) -> None:
+    def note(self, connection: Connection, what: str, of: str = "authentication") -> None:
         host, second = connection.peer_host, int(self._clock.monotonic_s())
         last, left_out = self._seen.pop(host, (-1, 0))
         if last == second:
@@ -68,7 +68,7 @@ class FailureLog:
             del self._seen[next(iter(self._seen))]
         self._seen[host] = second, 0
         more = f"; {left_out} more from this address since the last line" if left_out else ""
-        _log.info("Failed authentication with %s:%d (%s)%s", host, connection.peer_port, what, more)
+        _log.info("Failed %s with %s:%d (%s)%s", of, host, connection.peer_port, what, more)
 
 
 class HandshakeStage:
@@ -116,17 +116,27 @@ class LoginStage:
         self, connection: Connection, requests: OnRequest, loop: asyncio.AbstractEventLoop, failures: FailureLog
     ) -> None:
         self.connection = connection
-        self._requests = requests
+        self.requests = requests
         self._loop = loop
         self._failures = failures
         self._deadline: asyncio.TimerHandle | None = None
+        self._is_renewal = False
 
     def start(self, begin: BeginLogin, within_s: float = LOGIN_S) -> None:
         """Hand the frames to the receiver that `begin` makes, for as long as the login may take."""
+        self._limit(within_s)
+        self.connection.on_request = begin(self)
+
+    def begin_again(self, receiver: OnRequest, within_s: float = LOGIN_S) -> None:
+        """The client renews its session: `receiver` gets the frames until it calls `succeed` or `fail` again."""
+        self._is_renewal = True
+        self._limit(within_s)
+        self.connection.on_request = receiver
+
+    def _limit(self, within_s: float) -> None:
         late = f"the login was not complete after {within_s:.0f} s"
         self._deadline = self._loop.call_later(within_s, self.fail, late)
         self.connection.limit_frames(UNAUTHENTICATED_FRAME_BYTES)
-        self.connection.on_request = begin(self)
 
     def succeed(self, principal: Principal) -> None:
         """From the next frame on the connection is served, in the name of `principal`."""
@@ -134,25 +144,37 @@ class LoginStage:
         connection = self.connection
         connection.principal = principal
         connection.limit_frames(None)
-        connection.on_request = self._requests
-        connection.metrics.successful_authentications += 1
+        connection.on_request = self.requests
+        if self._is_renewal:
+            connection.metrics.successful_reauthentications += 1
+        else:
+            connection.metrics.successful_authentications += 1
 
-    def fail(self, reason: str, delay_s: float = 0.0) -> None:
+    def fail(self, reason: str, delay_s: float = 0.0, before_close: Callable[[], None] | None = None) -> None:
         """Count and log it, and close the connection: at once, or after a delay in which nothing more is read.
 
-        A response that was given before still leaves.
+        before_close: gives the last response. Responses that were given before still leave.
         """
         self.cancel()
         connection = self.connection
         if connection.closed:
             return
-        connection.metrics.failed_authentications += 1
-        self._failures.note(connection, reason)
+        if self._is_renewal:
+            connection.metrics.failed_reauthentications += 1
+        else:
+            connection.metrics.failed_authentications += 1
+        self._failures.note(connection, reason, "re-authentication" if self._is_renewal else "authentication")
+
+        def end() -> None:
+            if before_close is not None:
+                before_close()
+            connection.close(reason)
+
         if delay_s:
             connection.mute()
-            self._deadline = self._loop.call_later(delay_s, connection.close, reason)
+            self._deadline = self._loop.call_later(delay_s, end)
         else:
-            connection.close(reason)
+            end()
 
     def cancel(self) -> None:
         if self._deadline is not None:

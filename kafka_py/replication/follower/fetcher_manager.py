@@ -14,7 +14,9 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.supervision import Supervisor
+from kafka_py.net.client import NO_SECURITY
 from kafka_py.net.network import Network
+from kafka_py.net.secured.client_security import ConnectionSecurity
 from kafka_py.records.java_hash import java_hash_code
 from kafka_py.replication.follower.fetch_state import PartitionFetchState
 from kafka_py.replication.follower.fetcher import ReplicaFetcher
@@ -41,7 +43,7 @@ class FetcherManager:
     failed: partitions that are not fetched until the controller sends their next state.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # each of them has a name
         self,
         broker_id: int,
         *,
@@ -52,6 +54,7 @@ class FetcherManager:
         clock: Clock,
         registry: MetricRegistry,
         network: Network | None = None,
+        security: ConnectionSecurity = NO_SECURITY,
         connect: Callable[[FetcherKey], Leader] | None = None,
         supervisor: Supervisor | None = None,
     ) -> None:
@@ -66,6 +69,7 @@ class FetcherManager:
         self._clock = clock
         self._registry = registry
         self._network = network
+        self._security = security
         self._connect = connect or self._link
         self._count = options().num_replica_fetchers
         self._supervisor = (supervisor or Supervisor(clock)).child()
@@ -161,6 +165,7 @@ class FetcherManager:
             options=self._options(),
             versions=self._version.follower_requests,
             network=self._network,
+            security=self._security,
             clock=self._clock,
         )
 

@@ -15,8 +15,9 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, error_code_of
 from kafka_py.base.ids import TopicPartition
 from kafka_py.log.state.epochs import EpochEnd
-from kafka_py.net.client import BrokerConnection
+from kafka_py.net.client import NO_SECURITY, BrokerConnection
 from kafka_py.net.network import Network
+from kafka_py.net.secured.client_security import ConnectionSecurity
 from kafka_py.replication.state.configs import ReplicationOptions
 from kafka_py.wire.messages.fetch import FetchRequest, FetchResponse
 from kafka_py.wire.messages.list_offsets import (
@@ -89,6 +90,7 @@ class LeaderLink:
         options: ReplicationOptions,
         versions: FollowerRequestVersions,
         network: Network | None = None,
+        security: ConnectionSecurity = NO_SECURITY,
         clock: Clock,
     ) -> None:
         self._find = find
@@ -97,6 +99,7 @@ class LeaderLink:
         self._options = options
         self._versions = versions
         self._network = network
+        self._security = security
         self._clock = clock
         self._connection: BrokerConnection | None = None
 
@@ -171,6 +174,7 @@ class LeaderLink:
             timeout_ms=self._options.replica_socket_timeout_ms,
             receive_buffer_bytes=_receive_buffer_bytes(self._options),
             network=self._network,
+            security=self._security,
             clock=self._clock,
         )
 

@@ -9,6 +9,11 @@
     scram_users.py        users with SCRAM credentials
     oauth_tokens.py       bearer tokens; unsigned ones made and checked
     oauthbearer.py        OAUTHBEARER
+    callbacks.py          functions in place of Java callback handlers
     server_exchange.py    the broker's states of a login
+    server_settings.py    what a listener asks of clients
+    server_login.py       the login of one connection, and its session
+    client_settings.py    how a client logs in, from its settings
+    client_login.py       logging a connection in, and again
     kerberos_names.py     Kerberos principals as short names
 """

@@ -119,14 +119,26 @@ async def many(kind: str) -> dict[str, dict[str, str]]:
 
 
 @on_broker()
-async def test_what_could_not_be_kept_is_refused_for_good_and_with_a_reason(broker: LocalBroker) -> None:
-    deletion = alter_scram.ScramCredentialDeletion(name="alice", mechanism=1)
-    answer = await broker.ask(
-        alter_scram.AlterUserScramCredentialsRequest(deletions=[deletion], upsertions=[]), 0
-    )
-    assert [(row.user, row.error_code) for row in answer.results] == [("alice", ErrorCode.INVALID_REQUEST)]
-    assert "takes no credentials" in answer.results[0].error_message
-    assert await broker.store.configs.of_entity("users/alice") == {}
+async def test_a_change_of_credentials_is_made_whole_or_not_at_all(broker: LocalBroker) -> None:
+    def upsertion(name: str, iterations: int = 4096, mechanism: int = 1) -> alter_scram.ScramCredentialUpsertion:
+        return alter_scram.ScramCredentialUpsertion(
+            name=name, mechanism=mechanism, iterations=iterations, salt=b"salt", salted_password=b"salted"
+        )
+
+    deletions = [alter_scram.ScramCredentialDeletion(name=name, mechanism=1) for name in ("alice", "absent")]
+    upsertions = [
+        upsertion("alice"), upsertion("bob"), upsertion("few", 4095), upsertion("many", 16_385), upsertion(""),
+        upsertion("other", mechanism=3), upsertion("half"), upsertion("half", 1, mechanism=2),
+    ]  # fmt: skip
+    request = alter_scram.AlterUserScramCredentialsRequest(deletions=deletions, upsertions=upsertions)
+    answer = await broker.ask(request, 0)
+    unacceptable = ErrorCode.UNACCEPTABLE_CREDENTIAL
+    assert [(row.user, row.error_code) for row in answer.results] == [
+        ("alice", ErrorCode.DUPLICATE_RESOURCE), ("absent", ErrorCode.RESOURCE_NOT_FOUND), ("bob", 0),
+        ("few", unacceptable), ("many", unacceptable), ("", unacceptable),
+        ("other", ErrorCode.UNSUPPORTED_SASL_MECHANISM), ("half", unacceptable),
+    ]  # fmt: skip
+    assert list(await broker.store.configs.of_all("users")) == ["bob"]
 
 
 @on_broker()

@@ -20,9 +20,7 @@ PROCESSOR_TAGS = "listener, networkProcessor"
 
 NOT_YET = {
     "followers' connections": ("kafka.server:type=replica-fetcher-metrics",),
-    "authentication": (
-        f"{SELECTOR} expired-connections-killed-count", f"{SELECTOR} successful-", f"{SELECTOR} failed-",
-        f"{SELECTOR} reauthentication-",
+    "authentication of this broker at others": (
         f"{MARKERS} expired-connections-killed-count", f"{MARKERS} successful-", f"{MARKERS} failed-",
         f"{MARKERS} reauthentication-",
     ),

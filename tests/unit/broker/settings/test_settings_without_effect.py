@@ -21,8 +21,12 @@ READ_BY_NAME = {
     *own_settings(),
     *PROTECTIONS,
     "password.encoder.secret",  # only to say why a password is refused
-    "connection.failed.authentication.delay.ms",  # only to compare it with connections.max.idle.ms
-}
+    # read with the prefixes of listener and mechanism
+    "connections.max.reauth.ms", "sasl.enabled.mechanisms", "sasl.jaas.config", "sasl.login.callback.handler.class",
+    "sasl.mechanism.inter.broker.protocol", "sasl.server.callback.handler.class",
+    "sasl.login.refresh.buffer.seconds", "sasl.login.refresh.min.period.seconds", "sasl.login.refresh.window.factor",
+    "sasl.login.refresh.window.jitter",
+}  # fmt: skip
 """Settings that are read by their names, or in a way that is no effect."""
 
 

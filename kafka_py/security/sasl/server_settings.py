@@ -1,0 +1,167 @@
+"""What a broker's listener asks of clients that log in, from the broker's settings.
+
+A setting is looked up with the prefix of listener and mechanism, then with that of the listener, then without.
+Source: KIP-103, KIP-255, KIP-368; SaslChannelBuilder, BrokerSecurityConfigs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from kafka_py.base.chance import Chance
+from kafka_py.base.clock import Clock
+from kafka_py.base.errors import ConfigError
+from kafka_py.net.principal import Principal
+from kafka_py.security.sasl.callbacks import load_callback
+from kafka_py.security.sasl.jaas import LoginModule, server_modules
+from kafka_py.security.sasl.mechanisms import (
+    GSSAPI,
+    OAUTHBEARER,
+    PLAIN,
+    SCRAM_SHA_256,
+    SCRAM_SHA_512,
+    SUPPORTED,
+    Identity,
+    ServerMechanism,
+)
+from kafka_py.security.sasl.oauth_tokens import (
+    BearerToken,
+    check_validator_options,
+    validate_unsecured,
+)
+from kafka_py.security.sasl.oauthbearer import OAuthBearerServer, TokenCheck
+from kafka_py.security.sasl.plain import PlainServer, StoredPasswords
+from kafka_py.security.sasl.scram import ScramServer
+from kafka_py.security.sasl.scram_credentials import random_text
+from kafka_py.security.sasl.scram_users import ScramUsers
+from kafka_py.security.sasl.server_exchange import LoginRules
+
+MODULES = {
+    PLAIN: "org.apache.kafka.common.security.plain.PlainLoginModule",
+    SCRAM_SHA_256: "org.apache.kafka.common.security.scram.ScramLoginModule",
+    SCRAM_SHA_512: "org.apache.kafka.common.security.scram.ScramLoginModule",
+    OAUTHBEARER: "org.apache.kafka.common.security.oauthbearer.OAUTHBEARERLoginModule",
+}
+"""The login module of each mechanism, as login entries name it."""
+
+_HANDLER = "sasl.server.callback.handler.class"
+_OWN_HANDLERS = (
+    "org.apache.kafka.common.security.plain.internals.PlainServerCallbackHandler",
+    "org.apache.kafka.common.security.scram.internals.ScramServerCallbackHandler",
+    "org.apache.kafka.common.security.oauthbearer.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler",
+)
+"""Java classes whose work is done here without being named."""
+
+Sections = Mapping[str, list[LoginModule]]
+
+
+class LoginSources(NamedTuple):
+    """Where the mechanisms of a broker get what they need. sections: of the login file."""
+
+    users: ScramUsers
+    chance: Chance
+    clock: Clock
+    sections: Sections = {}  # nobody changes it
+
+
+class ListenerSettings:
+    """Looks settings of one listener up."""
+
+    def __init__(self, properties: Mapping[str, object], listener: str) -> None:
+        self.properties = properties
+        self.listener = listener
+        self._prefix = f"listener.name.{listener.lower()}."
+
+    def text(self, name: str, mechanism: str | None = None) -> str | None:
+        """The value as written; None where it is not set."""
+        found = self.found(name, mechanism)
+        return None if found is None else found[1]
+
+    def found(self, name: str, mechanism: str | None = None) -> tuple[str, str] | None:
+        """The full name under which a setting is given, and its value."""
+        names = [self._prefix + name, name]
+        if mechanism is not None:
+            own = f"{mechanism.lower()}.{name}"
+            names = [self._prefix + own, own, *names]
+        for each in names:
+            value = self.properties.get(each)
+            if value is not None:
+                return each, str(value)
+        return None
+
+    def number(self, name: str, default: int, mechanism: str | None = None) -> int:
+        """Raises ConfigError."""
+        found = self.found(name, mechanism)
+        if found is None:
+            return default
+        try:
+            return int(found[1])
+        except ValueError:
+            raise ConfigError(f"Invalid value {found[1]} for configuration {found[0]}: Not a number") from None
+
+
+def enabled_mechanisms(settings: ListenerSettings) -> list[str]:
+    """The mechanisms of a listener. Raises ConfigError for one that is not supported."""
+    text = settings.text("sasl.enabled.mechanisms")
+    names = [each.strip() for each in (GSSAPI if text is None else text).split(",") if each.strip()]
+    for name in names:
+        if name not in SUPPORTED:
+            kerberos = ", which needs a Kerberos library that this release does not use" if name == GSSAPI else ""
+            raise ConfigError(
+                f"sasl.enabled.mechanisms of listener {settings.listener}: {name} is not available{kerberos}; "
+                f"supported are {', '.join(SUPPORTED)}"
+            )
+    return list(dict.fromkeys(names))
+
+
+def login_rules(settings: ListenerSettings, sources: LoginSources) -> LoginRules:
+    """What the listener asks of clients. Raises ConfigError."""
+    enabled = enabled_mechanisms(settings)
+    make = {name: _maker(name, settings, sources) for name in enabled}
+    max_session_ms = {name: settings.number("connections.max.reauth.ms", 0, name) for name in enabled}
+    return LoginRules(tuple(enabled), make, user_principal, max_session_ms)
+
+
+def user_principal(identity: Identity) -> Principal:
+    """The principal of type User with the name of the identity."""
+    return Principal("User", identity.name)
+
+
+def _maker(name: str, settings: ListenerSettings, sources: LoginSources) -> Callable[[], ServerMechanism]:
+    modules = server_modules(settings.properties, settings.listener, name, sources.sections)
+    options = module_options(name, modules, settings.listener)
+    found = settings.found(_HANDLER, name)
+    callback = None if found is None or found[1] in _OWN_HANDLERS else load_callback(*found)
+    if name == PLAIN:
+        stored = StoredPasswords(options)
+        return lambda: PlainServer(stored, callback)
+    if name == OAUTHBEARER:
+        if callback is not None:
+            check_extensions = getattr(callback, "check_extensions", None)
+            more = {} if check_extensions is None else {"check_extensions": check_extensions}
+            return partial(OAuthBearerServer, callback, **more)
+        check_validator_options(options)
+        return partial(OAuthBearerServer, _unsecured_check(options, sources.clock), is_quick=True)
+    if found is not None and callback is not None:
+        raise ConfigError(f"{found[0]}: {name} takes its credentials from ZooKeeper")
+    return lambda: ScramServer(name, sources.users.find, random_text(sources.chance))
+
+
+def module_options(mechanism: str, modules: Sequence[LoginModule], listener: str) -> Mapping[str, str]:
+    """The options of the mechanism's own module. Raises ConfigError when no entry is for it."""
+    for module in modules:
+        if module.module == MODULES[mechanism]:
+            return module.options
+    raise ConfigError(
+        f"The login of listener {listener} for {mechanism} has no module {MODULES[mechanism]}, "
+        f"only {', '.join(module.module for module in modules)}"
+    )
+
+
+def _unsecured_check(options: Mapping[str, str], clock: Clock) -> TokenCheck:
+    def check(token: str) -> BearerToken:
+        return validate_unsecured(token, options, clock.wall_ms())
+
+    return check
