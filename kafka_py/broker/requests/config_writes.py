@@ -7,7 +7,7 @@ Source: KIP-133, KIP-226, KIP-339, KIP-412.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
 from kafka_py.base.ids import parse_broker_id
@@ -37,7 +37,19 @@ BROKER = 4
 BROKER_LOGGER = 8
 TYPE_NAMES = {TOPIC: "TOPIC", BROKER: "BROKER", BROKER_LOGGER: "BROKER_LOGGER"}
 
+_WITHOUT_MESSAGE = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+
 _log = logging.getLogger(__name__)
+
+
+def check_types(types: Iterable[int], served: Collection[int]) -> None:
+    """Raises KafkaError(INVALID_REQUEST) if a resource has another type: then the whole request is refused."""
+    for each in types:
+        if each == BROKER_LOGGER and each not in served:
+            text = "AlterConfigs is deprecated and does not support the resource type BROKER_LOGGER"
+            raise KafkaError(ErrorCode.INVALID_REQUEST, text)
+        if each not in served:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Unexpected resource type UNKNOWN")
 
 
 async def edit_settings(
@@ -79,9 +91,6 @@ async def replace_settings(
     """Replaces all settings of a resource; the error, or None."""
     try:
         _authorize(node, context, resource)
-        if resource.type == BROKER_LOGGER:
-            text = "AlterConfigs is deprecated and does not support the resource type BROKER_LOGGER"
-            raise KafkaError(ErrorCode.INVALID_REQUEST, text)
         entity = _entity(node, resource)
         null = [name for name, value in overrides.items() if value is None]
         if null:
@@ -107,10 +116,8 @@ async def _use(node: Node, entity: str) -> None:
 def _authorize(node: Node, context: RequestContext, resource: Resource) -> None:
     if resource.type == TOPIC:
         kind, name, refusal = ResourceType.TOPIC, resource.name, ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    elif resource.type in TYPE_NAMES:
-        kind, name, refusal = ResourceType.CLUSTER, CLUSTER_NAME, ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     else:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, "Unexpected resource type UNKNOWN")
+        kind, name, refusal = ResourceType.CLUSTER, CLUSTER_NAME, ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     if not node.authorizer.allows(context, Operation.ALTER_CONFIGS, kind, name):
         raise KafkaError(refusal)
 
@@ -162,6 +169,8 @@ def _failure(resource: Resource, error: Exception) -> ItemError:
     if isinstance(error, ConfigError):
         text = f"Invalid config value for resource {_shown(resource)}: {error.detail}"
         return ItemError(ErrorCode.INVALID_REQUEST, text)
+    if isinstance(error, KafkaError) and error.code in _WITHOUT_MESSAGE:
+        return ItemError(error.code, "")
     return error_of(error, _log, f"The settings of {_shown(resource)} were not changed")
 
 

@@ -150,7 +150,7 @@ SHAPES: dict[ApiKey, Shape] = {
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: _TOP,
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _items(),
     ApiKey.ALTER_ISR: _TOP,
-    ApiKey.UPDATE_FEATURES: Shape((Mirrored("results", "feature_updates", _same("feature")),)),
+    ApiKey.UPDATE_FEATURES: _TOP,
     ApiKey.DESCRIBE_CLUSTER: _TOP,
     ApiKey.DESCRIBE_PRODUCERS: _items(
         Mirrored("topics", "topics", _same("name")),
@@ -238,10 +238,21 @@ def _metadata(response: Any, version: int, request: Any, _code: ErrorCode, _mess
 
 
 def _leader_and_isr(response: Any, version: int, request: Any, code: ErrorCode, _message: str | None) -> None:
-    """Up to v4 an error of the whole request is repeated for every partition; later versions leave the list empty."""
-    if LEADER_AND_ISR_BY_TOPIC_ID[version]:
-        return
+    """An error of the whole request is repeated for every partition, from v5 on below the ids of topics."""
     item_class = _element_class(type(response), "partition_errors")
+    if LEADER_AND_ISR_BY_TOPIC_ID[version]:
+        topic_class = _element_class(type(response), "topics")
+        response.topics = [
+            topic_class(
+                topic_id=topic.topic_id,
+                partition_errors=[
+                    item_class(partition_index=state.partition_index, error_code=int(code))
+                    for state in topic.partition_states
+                ],
+            )
+            for topic in request.topic_states
+        ]
+        return
     states = [(state.topic_name, state) for state in request.ungrouped_partition_states]
     states += [(topic.topic_name, state) for topic in request.topic_states for state in topic.partition_states]
     response.partition_errors = [
@@ -287,6 +298,32 @@ def _delete_topics(response: Any, version: int, request: Any, code: ErrorCode, m
             item.error_message = None
 
 
+def _elect_leaders(response: Any, _version: int, _request: Any, code: ErrorCode, _message: str | None) -> None:
+    """A principal that may not elect leaders is told so without a message."""
+    if code is ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+        for topic in response.replica_election_results:
+            for row in topic.partition_result:
+                row.error_message = None
+
+
+def _list_partition_reassignments(
+    response: Any, _version: int, request: Any, _code: ErrorCode, _message: str | None
+) -> None:
+    """The partitions that were asked for, without replicas."""
+    topic_class = _element_class(type(response), "topics")
+    partition_class = _element_class(topic_class, "partitions")
+    response.topics = [
+        topic_class(
+            name=topic.name,
+            partitions=[
+                partition_class(partition_index=index, replicas=[], adding_replicas=[], removing_replicas=[])
+                for index in topic.partition_indexes
+            ],
+        )
+        for topic in request.topics or ()
+    ]
+
+
 def _alter_replica_log_dirs(response: Any, version: int, request: Any, code: ErrorCode, _message: str | None) -> None:
     """The request is grouped by directory, the response by topic."""
     topic_class = _element_class(type(response), "results")
@@ -327,6 +364,8 @@ _FINISHERS: dict[ApiKey, Callable[[Any, int, Any, ErrorCode, str | None], None]]
     ApiKey.JOIN_GROUP: _join_group,
     ApiKey.DELETE_TOPICS: _delete_topics,
     ApiKey.ALTER_REPLICA_LOG_DIRS: _alter_replica_log_dirs,
+    ApiKey.ELECT_LEADERS: _elect_leaders,
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: _list_partition_reassignments,
     ApiKey.ALTER_CLIENT_QUOTAS: _alter_client_quotas,
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _alter_scram,
 }

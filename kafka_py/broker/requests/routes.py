@@ -103,7 +103,7 @@ ROUTES: dict[ApiKey, Route] = {
     ApiKey.DESCRIBE_CLIENT_QUOTAS: Route("admin.describe_client_quotas", DESCRIBE_CLUSTER_CONFIGS),
     ApiKey.ALTER_CLIENT_QUOTAS: Route("admin.alter_client_quotas", ALTER_CLUSTER_CONFIGS),
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: Route("admin.describe_user_scram_credentials", DESCRIBE_CLUSTER),
-    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: Route("admin.alter_user_scram_credentials", ALTER_CLUSTER),
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: Route("admin.alter_user_scram_credentials"),
     ApiKey.ALTER_ISR: Route("brokers.alter_isr", CLUSTER_ACTION, QuotaClass.EXEMPT),
     ApiKey.UPDATE_FEATURES: Route("admin.update_features", ALTER_CLUSTER),
     ApiKey.DESCRIBE_CLUSTER: Route("admin.describe_cluster"),

@@ -83,15 +83,23 @@ async def test_an_error_is_its_resource_s_alone(broker: LocalBroker) -> None:
         resource(TOPIC, "", ("segment.bytes", SET, "5000")),
         resource(BROKER, "7", ("log.cleaner.threads", SET, "2")),
         resource(BROKER, "x", ("log.cleaner.threads", SET, "2")),
-        resource(3, "x", ("a", SET, "b")),
     )
     codes = [code for code, _ in answers]
     refused = ErrorCode.INVALID_REQUEST
-    assert codes == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 0, refused, refused, refused, refused]
+    assert codes == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 0, refused, refused, refused]
     assert answers[0][1] == "The topic 'nope' does not exist."
     assert answers[3][1] == "Unexpected broker id, expected 0, but received 7"
-    assert answers[5][1] == "Unexpected resource type UNKNOWN"
     assert (await broker.store.configs.of_topic("t"))["segment.bytes"] == "5000"
+
+
+@on_broker()
+async def test_a_resource_of_another_type_refuses_the_whole_request(broker: LocalBroker) -> None:
+    await broker.create_topic("t")
+    answers = await edit(
+        broker, resource(TOPIC, "t", ("segment.bytes", SET, "5000")), resource(3, "x", ("a", SET, "b"))
+    )
+    assert answers == [(ErrorCode.INVALID_REQUEST, "Unexpected resource type UNKNOWN")] * 2
+    assert await broker.store.configs.of_topic("t") == {}
 
 
 @on_broker()

@@ -13,6 +13,7 @@ from kafka_py.base.turns import Turn
 from kafka_py.broker.requests.item_errors import error_of
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
+from kafka_py.security.acls.vocabulary import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.security.sasl.scram_credentials import (
     LEAST_ITERATIONS,
     MECHANISM_IDS,
@@ -38,9 +39,11 @@ ScramChange = ScramCredentialDeletion | ScramCredentialUpsertion
 async def handle(
     node: Node, context: RequestContext, request: AlterUserScramCredentialsRequest
 ) -> AlterUserScramCredentialsResponse:
-    """One result per user, whose changes are all made or none. Raises KafkaError(NOT_CONTROLLER)."""
+    """One result per user, whose changes are all made or none. Raises KafkaError for the whole."""
     if not node.controller.is_active:
         raise KafkaError(ErrorCode.NOT_CONTROLLER)
+    if not node.authorizer.allows(context, Operation.ALTER, ResourceType.CLUSTER, CLUSTER_NAME):
+        raise KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     asked: dict[str, list[ScramChange]] = {}
     turn = Turn(node.clock)
     changes: list[ScramChange] = [*request.deletions, *request.upsertions]

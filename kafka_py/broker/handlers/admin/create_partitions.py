@@ -99,7 +99,7 @@ def _check(node: Node, context: RequestContext, topic: CreatePartitionsTopic, oc
     if occurrences > 1:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic in request.")
     if not node.authorizer.allows(context, Operation.ALTER, ResourceType.TOPIC, topic.name):
-        raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "The topic authorization is failed.")
 
 
 def _fail(context: RequestContext, result: CreatePartitionsTopicResult, code: ErrorCode, message: str) -> None:

@@ -18,6 +18,7 @@ from kafka_py.broker.requests.throttling import mutations_of
 from kafka_py.broker.requests.topic_admin import PlannedTopic, TopicToCreate
 from kafka_py.broker.settings.config_descriptions import describe_topic
 from kafka_py.controller import topic_names
+from kafka_py.security.acls.authorization import Audit
 from kafka_py.security.acls.vocabulary import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.wire.messages.create_topics import (
     CreatableTopic,
@@ -86,10 +87,10 @@ def _check(node: Node, context: RequestContext, topic: CreatableTopic, occurrenc
     if occurrences > 1:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Found multiple entries for this topic.")
     if not (
-        node.authorizer.allows(context, Operation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME)
+        node.authorizer.allows(context, Operation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME, Audit.IF_ALLOWED)
         or node.authorizer.allows(context, Operation.CREATE, ResourceType.TOPIC, topic.name)
     ):
-        raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
 
 
 async def _new_topic(topic: CreatableTopic, turn: Turn) -> TopicToCreate:
@@ -113,7 +114,9 @@ def _fill(node: Node, context: RequestContext, result: CreatableTopicResult, pla
     """Adds the topic's configs to the result, if the principal may describe them (v5 and later, KIP-525)."""
     if planned.topic_id is not None:
         result.topic_id = planned.topic_id
-    if not node.authorizer.allows(context, Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC, planned.name):
+    if not node.authorizer.allows(
+        context, Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC, planned.name, Audit.IF_ALLOWED
+    ):
         result.topic_config_error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
         return
     result.num_partitions = planned.partitions

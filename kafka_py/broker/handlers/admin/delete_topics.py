@@ -37,6 +37,7 @@ async def handle(node: Node, context: RequestContext, request: DeleteTopicsReque
         try:
             name = _resolve(node, context, asked_name, asked_id)
             result.name, result.topic_id = name, node.metadata.topic_id(name)
+            _authorize(node, context, name)
             mutations.take(len(node.metadata.partitions_of(name)))
             await node.topics.delete(name)
             queued.setdefault(name, []).append(result)
@@ -64,22 +65,27 @@ async def _asked(request: DeleteTopicsRequest, turn: Turn) -> list[tuple[str | N
 
 
 def _resolve(node: Node, context: RequestContext, name: str | None, topic_id: TopicId) -> str:
-    """The name of a topic that may be deleted. Raises KafkaError for the first check that fails."""
+    """The name of a topic to delete; one that was given by id may be described. Raises KafkaError."""
     if not node.controller.is_active:
         raise KafkaError(ErrorCode.NOT_CONTROLLER)
     if not node.config.delete_topic_enable:
         raise KafkaError(DELETE_TOPICS_DISABLED[context.api_version])
-    if name is None:
-        name = node.metadata.topic_name(topic_id)
-        if name is None:
-            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
-        if not node.authorizer.allows(context, Operation.DESCRIBE, ResourceType.TOPIC, name):
-            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    known = node.metadata.topic_name(topic_id) if name is None else name
+    if known is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
+    # Asked, and shown in the audit log, for names as well; but only the name behind an id can be kept from the client.
+    may_describe = node.authorizer.allows(context, Operation.DESCRIBE, ResourceType.TOPIC, known)
+    if name is None and not may_describe:
+        raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    return known
+
+
+def _authorize(node: Node, context: RequestContext, name: str) -> None:
+    """Raises KafkaError; whether the topic exists is said only to those who may delete it."""
     if not node.authorizer.allows(context, Operation.DELETE, ResourceType.TOPIC, name):
         raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     if not node.metadata.has_topic(name):
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    return name
 
 
 def _fail(context: RequestContext, result: DeletableTopicResult, code: ErrorCode, message: str) -> None:

@@ -38,10 +38,17 @@ _log = logging.getLogger(__name__)
 
 
 async def handle(node: Node, context: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
-    """One result per distinct resource and set of keys; an error affects only its resource."""
+    """One result per distinct resource and set of keys; an error affects only its resource.
+
+    Raises KafkaError(INVALID_REQUEST) for the whole if one of them is of another type.
+    """
     turn = Turn(node.clock)
     results = []
     answered: set[tuple[int, str, frozenset[str]]] = set()
+    for resource in request.resources:
+        await turn.maybe_yield()
+        if resource.resource_type not in (TOPIC, BROKER, BROKER_LOGGER):
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Unexpected resource type UNKNOWN")
     for resource in request.resources:
         await turn.maybe_yield()
         asked = _identity(resource)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.turns import Turn
-from kafka_py.broker.requests.config_writes import edit_settings
+from kafka_py.broker.requests.config_writes import TYPE_NAMES, check_types, edit_settings
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
 from kafka_py.broker.settings.alter_policy import Resource
@@ -22,12 +22,16 @@ from kafka_py.wire.messages.incremental_alter_configs import (
 async def handle(
     node: Node, context: RequestContext, request: IncrementalAlterConfigsRequest
 ) -> IncrementalAlterConfigsResponse:
-    """One result per resource; if a resource occurs twice, the last occurrence counts."""
+    """One result per resource; if a resource occurs twice, the last occurrence counts.
+
+    Raises KafkaError(INVALID_REQUEST) for the whole if one of them is of another type.
+    """
     turn = Turn(node.clock)
     asked = {}
     for each in request.resources:
         asked[Resource(each.resource_type, each.resource_name)] = each.configs
         await turn.maybe_yield()
+    check_types((resource.type for resource in asked), TYPE_NAMES)
     responses = []
     for resource, configs in asked.items():
         await turn.maybe_yield()
@@ -38,7 +42,7 @@ async def handle(
         responses.append(
             AlterConfigsResourceResponse(
                 error_code=ErrorCode.NONE if error is None else error.code,
-                error_message=None if error is None else error.message,
+                error_message=None if error is None else error.message or None,
                 resource_type=resource.type,
                 resource_name=resource.name,
             )

@@ -17,7 +17,7 @@ from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import EncodedResponse, RequestContext
 from kafka_py.broker.requests.throttling import mutations_of
 from kafka_py.controller.topic_names import is_internal
-from kafka_py.security.acls.authorization import ALLOW_ALL, authorized_operations
+from kafka_py.security.acls.authorization import ALLOW_ALL, Audit, authorized_operations
 from kafka_py.security.acls.vocabulary import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.wire.frames import encode_response_in_turns
 from kafka_py.wire.messages.metadata import (
@@ -156,8 +156,8 @@ def _names_of(asked: list[MetadataRequestTopic]) -> list[str]:
     return names
 
 
-def _may_describe(node: Node, context: RequestContext, name: str) -> bool:
-    return node.authorizer.allows(context, Operation.DESCRIBE, ResourceType.TOPIC, name)
+def _may_describe(node: Node, context: RequestContext, name: str, audit: Audit = Audit.IF_ALLOWED) -> bool:
+    return node.authorizer.allows(context, Operation.DESCRIBE, ResourceType.TOPIC, name, audit)
 
 
 async def _with_creation(
@@ -215,7 +215,7 @@ async def _create_all(
 
 async def _create(node: Node, context: RequestContext, name: str) -> ErrorCode:
     if not (
-        node.authorizer.allows(context, Operation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME)
+        node.authorizer.allows(context, Operation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME, Audit.IF_ALLOWED)
         or node.authorizer.allows(context, Operation.CREATE, ResourceType.TOPIC, name)
     ):
         return ErrorCode.TOPIC_AUTHORIZATION_FAILED
@@ -232,8 +232,8 @@ def _asked(
     with_partitions: bool = True,
 ) -> MetadataResponseTopic:
     """A topic requested by name: unlike in a list of all topics, an unauthorized one gets an error."""
-    if not _may_describe(node, context, name):
-        return _failed(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    if not _may_describe(node, context, name, Audit.ALWAYS):
+        return MetadataResponseTopic(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, name=name, partitions=[])
     if not metadata.has_topic(name):
         return _failed(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     described = metadata.partitions_of(name).items() if with_partitions else ()

@@ -8,6 +8,7 @@ from kafka_py.base.turns import Turn
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
 from kafka_py.replication.leader.offset_queries import end_of_epoch
+from kafka_py.security.acls.authorization import Audit
 from kafka_py.security.acls.vocabulary import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.wire.messages.offset_for_leader_epoch import (
     EpochEndOffset,
@@ -22,7 +23,9 @@ async def handle(
 ) -> OffsetForLeaderEpochResponse:
     """Requires CLUSTER_ACTION (followers), or DESCRIBE on the topic (consumers)."""
     authorizer = node.authorizer
-    is_broker = authorizer.allows(context, Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME)
+    is_broker = authorizer.allows(
+        context, Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME, Audit.IF_ALLOWED
+    )
     turn = Turn(node.clock)
     topics = []
     for topic in request.topics:

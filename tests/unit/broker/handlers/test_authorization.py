@@ -1,0 +1,151 @@
+"""Every API asks for the right operation on the right resource, and refuses as Apache Kafka 2.8.2 does: row by row."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.security.acls.authorization import AllowAll, Asker, Audit
+from kafka_py.security.acls.vocabulary import CLUSTER_NAME, Operation, ResourceType
+from kafka_py.testing.local_broker import LocalBroker, on_broker
+from kafka_py.wire.apis import APIS, ApiKey
+from kafka_py.wire.messages.find_coordinator import FindCoordinatorRequest
+from kafka_py.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+
+from .authorization_cases import CASES, Case, Denied, made, request_of
+
+TABLE = Path(__file__).parents[4] / "docs" / "reference" / "security" / "authorization.tsv"
+
+NOT_SERVED = {"Envelope", "DescribeDelegationToken"}
+"""Forwarding is for brokers without ZooKeeper; there are no delegation tokens."""
+
+ONE_BROKER = {"offsets_topic_num_partitions": 1, "offsets_topic_replication_factor": 1, "num_partitions": 1,
+              "transaction_state_log_num_partitions": 1, "transaction_state_log_replication_factor": 1,
+              "transaction_state_log_min_isr": 1, "group_initial_rebalance_delay_ms": 0}  # fmt: skip
+
+
+def table() -> list[dict[str, str]]:
+    with TABLE.open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def row_of(case: Case) -> dict[str, str]:
+    (row,) = [
+        row
+        for row in table()
+        if row["api"] == APIS[case.api].name and row["when"].startswith(case.when) and row["operation"] != "-"
+    ] if case.when not in ("same", "always") else [
+        row for row in table() if row["api"] == APIS[case.api].name and row["operation"] != "-"
+        and row["when"].split(";")[0].split(" (")[0] == case.when
+    ]  # fmt: skip
+    return row
+
+
+class Recorder(AllowAll):
+    """Denies some operations on some types of resources, and keeps what was asked."""
+
+    __slots__ = ("asked", "denied")
+
+    def __init__(self, denied: tuple[Denied, ...] = ()) -> None:
+        self.denied = denied
+        self.asked: list[tuple[Operation, ResourceType, str, Audit]] = []
+
+    def allows(
+        self, who: Asker, operation: Operation, resource_type: ResourceType, name: str, audit: Audit = Audit.ALWAYS, /
+    ) -> bool:
+        self.asked.append((operation, resource_type, name, audit))
+        return (operation, resource_type) not in self.denied
+
+    def allows_on_any(self, who: Asker, operation: Operation, resource_type: ResourceType, /) -> bool:
+        self.asked.append((operation, resource_type, "any", Audit.ALWAYS))
+        return (operation, resource_type) not in self.denied
+
+
+async def with_group(broker: LocalBroker) -> None:
+    """A member of group g, and a coordinator for the transactional id x."""
+    for key, key_type in (("g", 0), ("x", 1)):
+        async def found(key: str = key, key_type: int = key_type) -> bool:
+            asked = FindCoordinatorRequest(key=key, key_type=key_type)
+            return (await broker.ask(asked, 3)).error_code == ErrorCode.NONE
+
+        while not await found():
+            pass
+    protocol = JoinGroupRequestProtocol(name="p", metadata=b"")
+    join = JoinGroupRequest(
+        group_id="g", session_timeout_ms=10_000, member_id="", protocol_type="consumer", protocols=[protocol]
+    )
+    while (await broker.ask(join, 3)).error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+        pass
+
+
+NEEDS_GROUP = {ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_FETCH, ApiKey.LIST_GROUPS, ApiKey.TXN_OFFSET_COMMIT,
+               ApiKey.OFFSET_DELETE, ApiKey.DESCRIBE_GROUPS}  # fmt: skip
+
+
+def name_in(case: Case, row: dict[str, str]) -> str | None:
+    """The resource's name that the row means; None where every one of several is asked for."""
+    if case.api is ApiKey.OFFSET_FETCH and case.when == "all partitions":
+        return None
+    return CLUSTER_NAME if row["resource_type"] == "CLUSTER" else case.name
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{APIS[case.api].name}-{case.when}".replace(" ", "_"))
+def test_a_row(case: Case) -> None:
+    row = row_of(case)
+
+    @on_broker(**ONE_BROKER)
+    async def run(broker: LocalBroker) -> None:
+        await broker.create_topic("t")
+        if case.api in NEEDS_GROUP:
+            await with_group(broker)
+        recorder = broker.server.node.authorizer = Recorder(case.denied)
+        version = APIS[case.api].max_version if case.version is None else case.version
+        answer = await broker.ask(request_of(case), version)
+        broker.server.node.authorizer = AllowAll()
+        assert case.see(answer) == case.looks
+        name = name_in(case, row)
+        if name is None:
+            return
+        if row["operation"].startswith("all "):
+            operations = {(each, kind) for each, kind, _, audit in recorder.asked if audit is Audit.NEVER}
+            assert len(operations) == int(row["operation"].split()[1])
+            return
+        for operation in row["operation"].split():
+            kind = ResourceType[row["resource_type"]]
+            found = [each for each in recorder.asked if each[:3] == (Operation[operation], kind, name)]
+            assert found, recorder.asked
+            assert (row["logged"] == "y") in [each[3] is Audit.ALWAYS for each in found]
+
+    run()
+
+
+def test_every_row_has_a_case() -> None:
+    rows = [(row["api"], row["when"]) for row in table() if row["operation"] not in ("-", "as the inner API")]
+    tested = [(row["api"], row["when"]) for row in map(row_of, CASES)]
+    assert [row for row in rows if row not in tested and row[0] not in NOT_SERVED] == []
+    assert len(tested) == len(set(tested))
+
+
+@on_broker(**ONE_BROKER)
+async def test_a_topic_deleted_by_id_is_named_to_those_who_may_describe_it(broker: LocalBroker) -> None:
+    await broker.create_topic("t")
+    topic_id = broker.server.node.metadata.topic_id("t")
+    request = made(APIS[ApiKey.DELETE_TOPICS].request, {"topics": [{"name": None, "topic_id": topic_id}]})
+    delete, describe = (Operation.DELETE, ResourceType.TOPIC), (Operation.DESCRIBE, ResourceType.TOPIC)
+    for denied, name in (((delete,), "t"), ((describe, delete), None)):
+        broker.server.node.authorizer = Recorder(denied)
+        (row,) = (await broker.ask(request, 6)).responses
+        assert (row.name, row.topic_id, row.error_code) == (name, topic_id, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+
+
+@on_broker(**ONE_BROKER)
+async def test_a_request_with_another_type_of_resource_is_refused_as_a_whole(broker: LocalBroker) -> None:
+    broker.server.node.authorizer = recorder = Recorder()
+    for key, types in ((ApiKey.DESCRIBE_CONFIGS, (2, 3)), (ApiKey.ALTER_CONFIGS, (2, 8)),
+                       (ApiKey.INCREMENTAL_ALTER_CONFIGS, (4, 3))):  # fmt: skip
+        resources = [{"resource_type": each, "resource_name": "t"} for each in types]
+        answer = await broker.ask(made(APIS[key].request, {"resources": resources}), APIS[key].max_version)
+        answered = answer.results if key is ApiKey.DESCRIBE_CONFIGS else answer.responses
+        assert [row.error_code for row in answered] == [ErrorCode.INVALID_REQUEST] * 2
+    assert recorder.asked == []
