@@ -234,12 +234,15 @@ def verify_crc(buf: Buffer, pos: int = 0, header: BatchHeader | None = None) -> 
     end = pos + header.batch_length + LOG_OVERHEAD
     if end > len(buf):
         raise CorruptBatch(f"batch of {header.size_bytes} bytes has only {len(buf) - pos}", pos)
-    if header.magic == MAGIC:
-        actual = _checksum(buf, pos, end)
-    else:
-        actual = legacy.checksum(buf, pos, end)
+    actual = computed_crc(buf, pos, header)
     if actual != header.crc:
         raise CorruptBatch(f"checksum is {actual}, stored is {header.crc}", pos)
+
+
+def computed_crc(buf: Buffer, pos: int, header: BatchHeader) -> int:
+    """What the crc field of the batch at `pos`, which is all there, should say."""
+    end = pos + header.batch_length + LOG_OVERHEAD
+    return _checksum(buf, pos, end) if header.magic == MAGIC else legacy.checksum(buf, pos, end)
 
 
 def _checksum(buf: Buffer, pos: int, end: int) -> int:

@@ -1,7 +1,8 @@
 """kafka-replica-verification.sh: compares what the replicas of topics hold, batch by batch, until it is stopped.
 
 Every replica is read as such, by its own broker (replica id -2, a debugging consumer). Offsets and checksums of the
-batches below the high watermark must agree. Source: docs/reference/tools.md, section 19.
+batches below the high watermark must agree. Checksums are computed from what is read: Apache Kafka's tool compares the
+stored ones, which remain equal where a disk has changed the records. Source: docs/reference/tools.md, section 19.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def parser() -> CommandParser:
 
 
 class Fetched(NamedTuple):
-    """What one replica answered: its high watermark and the headers of its batches."""
+    """What one replica answered: its high watermark and the headers of its batches, with their computed checksums."""
 
     high_watermark: int
     batches: Sequence[BatchHeader]
@@ -145,7 +146,6 @@ class Verification:
         """What one broker's replicas hold from where we are; nothing while it cannot be reached."""
         from asyncio import sleep
 
-        from kafka_py.records.batch import iter_headers
         from kafka_py.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 
         options = self._options
@@ -165,14 +165,30 @@ class Verification:
         except KafkaError:
             await sleep(PAUSE_AFTER_FAILURE_S)
             return {}
-        return {
-            TopicPartition(topic.topic, one.partition): Fetched(
-                one.high_watermark, [header for _, header in iter_headers(one.record_set or b"")]
-            )
-            for topic in response.responses
-            for one in topic.partition_responses
-            if one.error_code == ErrorCode.NONE
-        }
+        fetched: dict[TopicPartition, Fetched] = {}
+        for topic in response.responses:
+            for one in topic.partition_responses:
+                partition = TopicPartition(topic.topic, one.partition)
+                if one.error_code == ErrorCode.NONE:
+                    fetched[partition] = read_fetched(partition, broker, one.high_watermark, one.record_set or b"")
+                elif one.error_code == ErrorCode.CORRUPT_MESSAGE:
+                    raise CommandFailed(f"partition {partition}: replica {broker} says that its records are damaged at "
+                                        f"offset {self._offsets[partition]} or after it")  # fmt: skip
+        return fetched
+
+
+def read_fetched(partition: TopicPartition, broker: int, high_watermark: int, record_set: bytes) -> Fetched:
+    """The batches of an answer. Raises CommandFailed where a header is damaged."""
+    from kafka_py.records.batch import CorruptBatch, computed_crc, iter_headers
+
+    try:
+        batches = [
+            header._replace(crc=computed_crc(record_set, position, header))
+            for position, header in iter_headers(record_set)
+        ]
+    except CorruptBatch as corrupt:
+        raise CommandFailed(f"partition {partition}: replica {broker} has a damaged batch: {corrupt}") from corrupt
+    return Fetched(high_watermark, batches)
 
 
 def _now_ms() -> int:

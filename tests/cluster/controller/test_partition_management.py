@@ -329,6 +329,32 @@ def test_replicas_are_compared(cluster, admin):
     assert not [line for line in reports if "unmatched" in line]
 
 
+def test_a_replica_whose_records_a_disk_has_changed_is_found(cluster, admin):
+    """The stored checksums are equal; broker 2 shuts down cleanly, so that nothing is recovered at its start."""
+    topic = "topic-diverged"
+    make(cluster, admin, topic, {0: [0, 1, 2]})
+    with Producer({"bootstrap.servers": cluster.bootstrap_servers, "acks": "all"}) as producer:
+        producer.send(topic, value=b"as it was sent", partition=0)
+    cluster.brokers[2].stop()
+    wait_brokers(cluster, [0, 1])
+    [segment] = cluster.brokers[2].log_dirs[0].glob(f"{topic}-0/*.log")
+    segment.write_bytes(segment.read_bytes().replace(b"as it was sent", b"as it was seen"))
+    cluster.brokers[2].start()
+    wait_in_sync(cluster, topic)
+    command = [
+        ROOT / "bin" / "kafka-replica-verification.sh", "--broker-list", cluster.bootstrap_servers, "--time", "-2",
+        "--topic-white-list", topic, "--report-interval-ms", "100", "--max-wait-ms", "100",
+    ]  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as tool:
+        assert tool.stdout is not None
+        lines = [tool.stdout.readline() for _ in range(2)]
+        tool.send_signal(signal.SIGINT)
+    assert re.search(
+        r"partition topic-diverged-0 has unmatched checksum at offset 0; replica \d's checksum (\d+); "
+        r"replica 2's checksum (?!\1)\d+", lines[1],
+    )  # fmt: skip
+
+
 def test_partitions_without_a_leader_are_shown(cluster, admin, capsys):
     """WE4-16, WE4-17: under-replicated and unavailable partitions while brokers are down; none once they are back."""
     topic = "topic-unavailable"

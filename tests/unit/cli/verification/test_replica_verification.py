@@ -6,7 +6,7 @@ import pytest
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.cli.common.command import CommandFailed, UsageError
-from kafka_py.cli.verification.replica_verification import Fetched, compare, main
+from kafka_py.cli.verification.replica_verification import Fetched, compare, main, read_fetched
 from kafka_py.records.batch import read_header
 from kafka_py.records.builder import BatchBuilder
 
@@ -44,6 +44,27 @@ def test_another_checksum_is_told():
         r"partition t-0 has unmatched checksum at offset 3; replica 1's checksum \d+; replica 2's checksum \d+", line
     )
     assert result.next_offset == 4
+
+
+def test_changed_records_are_told_though_their_stored_checksum_is_the_same():
+    builder = BatchBuilder()
+    builder.append(1000, None, b"value")
+    sound = builder.build()
+    rotten = bytearray(sound)
+    rotten[-3] ^= 1
+    read = {1: read_fetched(T0, 1, 1, bytes(sound)), 2: read_fetched(T0, 2, 1, bytes(rotten))}
+    assert read[1].batches == [read_header(sound)]
+    [line] = compare(T0, 0, read).unmatched
+    assert line.startswith("partition t-0 has unmatched checksum at offset 0; replica 1's checksum")
+
+
+def test_a_header_that_cannot_be_one_ends_it():
+    builder = BatchBuilder()
+    builder.append(1000, None, b"value")
+    damaged = bytearray(builder.build())
+    damaged[16] = 9
+    with pytest.raises(CommandFailed, match=r"partition t-0: replica 2 has a damaged batch: .*magic"):
+        read_fetched(T0, 2, 1, bytes(damaged))
 
 
 def test_other_offsets_end_it():
