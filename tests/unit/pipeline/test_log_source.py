@@ -16,6 +16,8 @@ from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
 from kafka_py.pipeline.filters import WantedRange
 from kafka_py.pipeline.log_source import FilteredLogReader, LogReader, LogSourceOptions
 from kafka_py.records.builder import BatchBuilder
+from kafka_py.records.compression import Codec
+from kafka_py.records.legacy_builder import LegacyBuilder
 
 SCHEMA = StructType()
 for _name, _type in (
@@ -84,6 +86,24 @@ def test_filters_choose_segments(logs: Path) -> None:
     source._wanted = WantedRange(partition=[lambda number: number == 0], least_offset=12, end_offset=15)
     assert [Path(split.path).name[-6:-4] for split in source.partitions() if split.topic == "t"] == ["10"]
     assert read(source) == [12, 13, 14]
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4])
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_segment_that_began_before_format_2_is_read(logs: Path, magic: int, codec: Codec) -> None:
+    """As a topic has it whose message.format.version was raised: old entries or wrappers, then batches."""
+    builder = LegacyBuilder(magic, codec, base_offset=30)
+    for offset in range(30, 35):
+        builder.append(1000 + offset, b"k%d" % offset, None if offset == 31 else b"%d" % offset)
+    (logs / "t-0" / f"{30:020d}.log").write_bytes(builder.build() + batch(35, 2))
+    (logs / "log-start-offset-checkpoint").write_text("0\n1\nt 0 31\n")
+    [split] = [split for split in reader(logs, subscribe="t").partitions() if split.is_newest]
+    rows = [row for found in reader(logs).read(split) for row in found.to_pylist()]
+    assert [row["offset"] for row in rows] == [31, 32, 33, 34, 35, 36]
+    assert [row["key"] for row in rows[:2]] == [b"k31", b"k32"]
+    assert [row["value"] for row in rows[:3]] == [None, b"32", b"33"]
+    assert [row["timestampType"] for row in rows] == [0 if magic else -1] * 4 + [0] * 2
+    assert [row["timestamp"].timestamp() for row in rows[-2:]] == [1.035, 1.036]
 
 
 def test_control_records_are_left_out(logs: Path) -> None:
