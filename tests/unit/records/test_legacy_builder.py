@@ -3,6 +3,7 @@
 import pytest
 
 from kafka_py.records.batch import LOG_APPEND_TIME_FLAG, TimestampType, iter_headers, read_header, verify_crc
+from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.compression import Codec
 from kafka_py.records.legacy_builder import ENTRY_OVERHEAD, LegacyBuilder, encode_entry
 from kafka_py.records.legacy_records import read_records
@@ -156,3 +157,23 @@ def test_we_take_what_their_builder_writes(magic, codec):
     assert [record[1:4] for record in records_of(theirs)] == [(row[0] if magic else -1, *row[1:]) for row in ROWS]
     if codec is Codec.NONE:
         assert theirs == built(magic, codec)
+
+
+def test_messages_of_1_kb_take_less_room_in_format_2():
+    """W5.20: a thousand messages without keys, 15 to a batch, as a producer with batch.size=16384 sends them.
+
+    Entries have 26 and 34 bytes of their own; a batch has 61, and each of its records 9.
+    """
+
+    def size_bytes(make):
+        total = 0
+        for first in range(0, 1000, 15):
+            builder = make(first)
+            for offset in range(first, min(first + 15, 1000)):
+                builder.append(NOW + offset, None, bytes(1024))
+            total += len(builder.build())
+        return total
+
+    assert size_bytes(lambda first: LegacyBuilder(0, base_offset=first)) == 1000 * (26 + 1024)
+    assert size_bytes(lambda first: LegacyBuilder(1, base_offset=first)) == 1000 * (34 + 1024)
+    assert size_bytes(lambda first: BatchBuilder(base_offset=first)) == 67 * 61 + 1000 * (9 + 1024)
