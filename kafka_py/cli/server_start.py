@@ -30,6 +30,7 @@ from kafka_py.log.loading.log_dir import LogDirError
 from kafka_py.log.loading.meta_properties import InconsistentBrokerId, InconsistentClusterId, InconsistentMetadata
 from kafka_py.net.listener import BindFailed
 from kafka_py.net.loop import LoopWatch, new_event_loop
+from kafka_py.security.sasl.login_file import login_sections
 from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.session import ZkError
 
@@ -113,7 +114,7 @@ async def _run(config: BrokerConfig, watch: LoopWatch, logs: ServerLogs) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, _set, stop, signal.Signals(number).name)
     try:
-        server = KafkaServer(config, ServerEnvironment(watch=watch))
+        server = KafkaServer(config, ServerEnvironment(watch=watch, login_sections=login_sections(os.environ)))
         logs.set_broker(lambda: server.broker_id)
         started = loop.create_task(server.start())
         both: set[asyncio.Future[Any]] = {started, stop}

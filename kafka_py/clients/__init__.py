@@ -5,6 +5,7 @@
     metadata.py           the cluster as a value
     cluster.py            metadata, and requests to the right broker
     bootstrap.py          canonical names of the first servers
+    security.py           how connections are protected, from the settings
     connections.py        one connection per broker
     node_connection.py    requests over one connection
     coordinator.py        finds the coordinator of a group or transaction

@@ -47,20 +47,31 @@ class SslOptions(OptionTable, no_effect="clients cannot use TLS"):
     ssl_truststore_type = Option("ssl.truststore.type", "JKS")
 
 
-class SaslClientOptions(OptionTable, no_effect="clients cannot use SASL"):
+_NO_KERBEROS = "logins by Kerberos are not available"
+
+
+class SaslClientOptions(OptionTable):
     """Settings of SASL; present so that every client accepts the same names."""
 
-    sasl_client_callback_handler_class = Option[str | None]("sasl.client.callback.handler.class", None, kind=Kind.CLASS)
-    sasl_jaas_config = Option[str | None]("sasl.jaas.config", None, kind=Kind.PASSWORD)
-    sasl_kerberos_kinit_cmd = Option("sasl.kerberos.kinit.cmd", "/usr/bin/kinit", importance="low")
-    sasl_kerberos_min_time_before_relogin = Option(
-        "sasl.kerberos.min.time.before.relogin", 60_000, kind=Kind.LONG, importance="low"
+    sasl_client_callback_handler_class = Option[str | None](
+        "sasl.client.callback.handler.class", None, kind=Kind.CLASS, no_effect="Java classes"
     )
-    sasl_kerberos_service_name = Option[str | None]("sasl.kerberos.service.name", None)
-    sasl_kerberos_ticket_renew_jitter = Option("sasl.kerberos.ticket.renew.jitter", 0.05, importance="low")
-    sasl_kerberos_ticket_renew_window_factor = Option("sasl.kerberos.ticket.renew.window.factor", 0.8, importance="low")
+    sasl_jaas_config = Option[str | None]("sasl.jaas.config", None, kind=Kind.PASSWORD)
+    sasl_kerberos_kinit_cmd = Option(
+        "sasl.kerberos.kinit.cmd", "/usr/bin/kinit", importance="low", no_effect=_NO_KERBEROS
+    )
+    sasl_kerberos_min_time_before_relogin = Option(
+        "sasl.kerberos.min.time.before.relogin", 60_000, kind=Kind.LONG, importance="low", no_effect=_NO_KERBEROS
+    )
+    sasl_kerberos_service_name = Option[str | None]("sasl.kerberos.service.name", None, no_effect=_NO_KERBEROS)
+    sasl_kerberos_ticket_renew_jitter = Option(
+        "sasl.kerberos.ticket.renew.jitter", 0.05, importance="low", no_effect=_NO_KERBEROS
+    )
+    sasl_kerberos_ticket_renew_window_factor = Option(
+        "sasl.kerberos.ticket.renew.window.factor", 0.8, importance="low", no_effect=_NO_KERBEROS
+    )
     sasl_login_callback_handler_class = Option[str | None]("sasl.login.callback.handler.class", None, kind=Kind.CLASS)
-    sasl_login_class = Option[str | None]("sasl.login.class", None, kind=Kind.CLASS)
+    sasl_login_class = Option[str | None]("sasl.login.class", None, kind=Kind.CLASS, no_effect="Java classes")
     sasl_login_refresh_buffer_seconds = Option(
         "sasl.login.refresh.buffer.seconds", 300, between(0, 3600), kind=Kind.SHORT, importance="low"
     )
@@ -144,10 +155,10 @@ class ClientOptions(SslOptions, SaslClientOptions):
             raise ConfigError("bootstrap.servers names no server")
         for server in self.bootstrap_servers:
             parse_server(server)
-        if self.security_protocol != "PLAINTEXT":
+        if self.security_protocol not in ("PLAINTEXT", "SASL_PLAINTEXT"):
             raise ConfigError(
                 f"Invalid value {self.security_protocol} for configuration security.protocol: "
-                "this client supports PLAINTEXT only"
+                "this client supports PLAINTEXT and SASL_PLAINTEXT only"
             )
 
 

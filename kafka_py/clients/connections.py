@@ -17,6 +17,7 @@ from kafka_py.clients.errors import AuthenticationError
 from kafka_py.clients.metadata import Node
 from kafka_py.clients.metrics import ClientMetrics
 from kafka_py.clients.node_connection import Counts, NodeConnection
+from kafka_py.clients.security import security_of
 from kafka_py.net.client import AuthenticationFailed, BrokerConnection, ConnectionLost
 
 _log = logging.getLogger(__name__)
@@ -55,6 +56,7 @@ class Connections:
         self._client_id = client_id
         self._clock = environment.clock
         self._network = environment.network
+        self._security = security_of(options, environment)
         self._connect = environment.connect or self._connect_over_network
         self._states: dict[int, NodeConnectionState] = {}
         self._rng = environment.chance.generator()
@@ -160,6 +162,7 @@ class Connections:
             receive_buffer_bytes=self._options.receive_buffer_bytes,
             network=self._network,
             clock=self._clock,
+            security=self._security,
         )
         try:
             async with asyncio.timeout(self._options.request_timeout_ms / 1000):

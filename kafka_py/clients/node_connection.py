@@ -40,8 +40,8 @@ class NodeConnection:
     """An open connection with its negotiated versions and its throttle time."""
 
     __slots__ = (
-        "_api", "_counted_bytes", "_counts", "_held", "_loop", "_muted_until_s", "_now_s", "_request_timeout_s",
-        "_unmuting", "_versions", "last_used", "node", "wire",
+        "_api", "_counted_bytes", "_counts", "_held", "_loop", "_muted_until_s", "_now_s", "_renews",
+        "_request_timeout_s", "_unmuting", "_versions", "last_used", "node", "wire",
     )  # fmt: skip
 
     def __init__(
@@ -59,6 +59,9 @@ class NodeConnection:
         self._muted_until_s = 0.0
         self._held: deque[_Held] = deque()
         self._unmuting: asyncio.TimerHandle | None = None
+        self._renews = False  # its session is being renewed
+        if wire.session is not None:
+            wire.session.on_renewal = self._on_renewal
         self.last_used = self._now_s()
 
     @property
@@ -169,7 +172,9 @@ class NodeConnection:
     # ---- throttling
 
     def _is_muted(self) -> bool:
-        """Whether a request has to wait for the end of the throttle time; starts the timer for that."""
+        """Whether a request has to wait for the end of the throttle time; starts the timer for that. Or for a login."""
+        if self._renews:
+            return True
         if not self._held and self._now_s() >= self._muted_until_s:
             self._muted_until_s = 0.0
             return False
@@ -179,6 +184,8 @@ class NodeConnection:
 
     def _unmute(self) -> None:
         self._unmuting = None
+        if self._renews:
+            return
         if self._muted_until_s > self._now_s():  # another response has extended the throttle time
             self._unmuting = self._loop.call_later(self._muted_until_s - self._now_s(), self._unmute)
             return
@@ -189,6 +196,17 @@ class NodeConnection:
                 self._send_and_forget_now(request, version)
             elif not waiting.done():
                 self._send_now(request, version, timeout_s).add_done_callback(_hand_on_to(waiting))
+
+    def _on_renewal(self, renewal: asyncio.Task[None]) -> None:
+        """Holds requests while the session is renewed."""
+        self._renews = True
+        self._muted_until_s = self._muted_until_s or self._now_s()
+        renewal.add_done_callback(self._renewed)
+
+    def _renewed(self, _renewal: object) -> None:
+        self._renews = False
+        if self._unmuting is None and self.is_open:
+            self._unmute()
 
     # ---- counting
 

@@ -2,6 +2,7 @@
 
     mechanisms.py         interfaces of mechanisms, and how exchanges end
     jaas.py               login entries in settings and files
+    login_file.py         the login file of Java
     plain.py              PLAIN
     scram_credentials.py  SCRAM credentials, derived and stored
     scram_messages.py     the four messages of SCRAM

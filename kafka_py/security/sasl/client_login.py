@@ -10,6 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
+import kafka_py
 from kafka_py.base.chance import Random
 from kafka_py.base.errors import ErrorCode, KafkaError, error_code_of
 from kafka_py.net.client import AuthenticationFailed, BrokerConnection
@@ -52,7 +53,7 @@ class ClientLogin:
         """Raises KafkaError, ConnectionLost."""
         mechanism = await self._make()
         if not wire.versions:
-            await wire.negotiate()
+            await wire.negotiate(kafka_py.__version__)
         await self._handshake(wire)
         version = _version(wire, ApiKey.SASL_AUTHENTICATE)
         token: bytes | None = mechanism.first()

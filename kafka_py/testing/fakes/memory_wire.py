@@ -96,6 +96,7 @@ class MemoryWire:
 
     def __init__(self, world: MemoryWires, node_id: int) -> None:
         self.closed = False
+        self.session = None
         self.versions = {key: (0, world.cluster.max_version(key)) for key in APIS}
         self.unsent_bytes = self.last_request_size = self.bytes_received = 0
         self._world = world

@@ -29,6 +29,7 @@ class Wire:
 
     def __init__(self, world: "World", node: Node) -> None:
         self.closed = False
+        self.session: Any = None
         self.in_flight = 0
         self.versions = {key: (0, api.max_version) for key, api in APIS.items()}
         self._world = world

@@ -39,6 +39,7 @@ class Wire:
 
     def __init__(self) -> None:
         self.closed = False
+        self.session: Any = None
         self.versions = {ApiKey.METADATA: (0, 5), ApiKey.FETCH: (20, 30)}
         self.sent: list[tuple[Any, int]] = []
         self.answers: list[asyncio.Future[Any]] = []

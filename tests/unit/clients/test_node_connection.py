@@ -40,6 +40,7 @@ class Wire:
 
     def __init__(self) -> None:
         self.closed = False
+        self.session: Any = None
         self.versions = {ApiKey.METADATA: (0, 8), ApiKey.HEARTBEAT: (0, 4)}
         self.sent: list[Any] = []
         self.answers: list[asyncio.Future[Any]] = []
@@ -167,5 +168,35 @@ def test_traffic_is_counted_for_the_client_and_for_the_broker() -> None:
         assert values.find("request-total", "producer-node-metrics", node_id="node-1") == 2
         assert values.find("request-size-max", "producer-metrics") == 100
         assert values.find("request-latency-max", node_id="node-1") >= 0
+
+    asyncio.run(scenario())
+
+
+class Renewable:
+    """What a connection knows of its session."""
+
+    on_renewal: Any = None
+
+
+def test_requests_wait_while_the_session_is_renewed() -> None:
+    async def scenario() -> None:
+        wire: Any = Wire()
+        wire.session = Renewable()
+        connection = NodeConnection(NODE, wire, 30_000, SystemClock())
+        first = connection.send(MetadataRequest())
+        gate = asyncio.Event()
+        renewal = asyncio.get_running_loop().create_task(gate.wait())
+        wire.session.on_renewal(renewal)
+        second = connection.send(MetadataRequest())
+        connection.send_and_forget(HEARTBEAT)
+        wire.answer(0)
+        assert (await first).throttle_time_ms == 0
+        assert (len(wire.sent), connection.muted_for_ms) == (1, 0)
+        gate.set()
+        await wire.wait_sent(3)
+        wire.answer(1)
+        await second
+        connection.send(MetadataRequest())
+        assert len(wire.sent) == 4
 
     asyncio.run(scenario())

@@ -1,0 +1,32 @@
+"""The login file that `-Djava.security.auth.login.config=FILE` in KAFKA_OPTS names, as Apache's scripts take it.
+
+Source: JaasContext.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+
+from kafka_py.base.errors import ConfigError
+from kafka_py.security.sasl.jaas import LOGIN_FILE_PROPERTY, LoginModule, parse_login_file
+
+_OPTION = f"-D{LOGIN_FILE_PROPERTY}="
+
+
+def login_sections(environ: Mapping[str, str]) -> dict[str, list[LoginModule]]:
+    """The sections of the file; empty without one. Raises ConfigError."""
+    try:
+        words = shlex.split(environ.get("KAFKA_OPTS", ""))
+    except ValueError:
+        words = environ.get("KAFKA_OPTS", "").split()
+    path = next((word.removeprefix(_OPTION) for word in reversed(words) if word.startswith(_OPTION)), "")
+    if not path:
+        return {}
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise ConfigError(f"Cannot read the login file {path}: {reason}") from None
+    return parse_login_file(text, path)
