@@ -4,7 +4,7 @@ Used for server.properties, client configuration files and meta.properties. No m
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from kafka_py.base.errors import ConfigError
 
@@ -19,14 +19,17 @@ def parse_properties(text: str, source: str = "properties") -> dict[str, str]:
 
     source: the file's name, for the error. Raises ConfigError for a malformed \\u escape.
     """
-    result: dict[str, str] = {}
+    return {key: value for _, key, value in numbered_pairs(text, source)}
+
+
+def numbered_pairs(text: str, source: str = "properties") -> Iterator[tuple[int, str, str]]:
+    """Line (from 1), key and value of every pair, repeated keys included. Raises ConfigError as parse_properties."""
     for number, line in _logical_lines(text.splitlines()):
         key, value = _split(line)
         try:
-            result[_unescape(key)] = _unescape(value)
+            yield number, _unescape(key), _unescape(value)
         except ValueError:
             raise ConfigError(f"{source}, line {number}: malformed \\u escape in {line!r}") from None
-    return result
 
 
 def read_properties(path: str | os.PathLike[str]) -> dict[str, str]:

@@ -7,4 +7,5 @@
     down.py        stops it
     status.py      what runs, and how it is
     logs.py        what its processes write
+    check.py       what is wrong with a file of settings
 """

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -101,23 +101,39 @@ def main(arguments: Sequence[str]) -> int:
         return 0 if arguments else 2
     try:
         given = parse(arguments)
-        spec = read_file(given.path, given.variables)
-        kind = spec.choice("job", *JOBS, default="pipeline")
-        name = spec.text("name", given.path.stem)
-        spark = spec.section("spark")
-        master = given.master or spark.maybe_text("master")
-        settings = spark.settings("settings")
-        spark.text("master", "")
-        spark.finish()
-        job = JOBS[kind].read(spec, name)
-        spec.finish()
+        read = read_job(given.path, given.variables)
     except ConfigError as error:
         print(f"kafka-pipeline: {error.message}\n{USAGE}", file=sys.stderr)
         return 2
     if given.check:
-        print(f"{given.path}: a {kind} named {name}, in order")
+        print(f"{given.path}: a {read.kind} named {read.name}, in order")
         return 0
-    return _run(JOBS[kind], job, name, master, settings)
+    return _run(JOBS[read.kind], read.job, read.name, given.master or read.master, read.settings)
+
+
+class JobFile(NamedTuple):
+    """What a file says. job: as `read_*` of its kind returns it. master, settings: of Spark."""
+
+    kind: str
+    name: str
+    job: Any
+    master: str | None
+    settings: dict[str, str]
+
+
+def read_job(path: Path, variables: Mapping[str, str]) -> JobFile:
+    """Reads a file and checks every key of it. Raises ConfigError."""
+    spec = read_file(path, variables)
+    kind = spec.choice("job", *JOBS, default="pipeline")
+    name = spec.text("name", path.stem)
+    spark = spec.section("spark")
+    master = spark.maybe_text("master")
+    settings = spark.settings("settings")
+    spark.text("master", "")
+    spark.finish()
+    job = JOBS[kind].read(spec, name)
+    spec.finish()
+    return JobFile(kind, name, job, master, settings)
 
 
 def _run(kind: Job, job: Any, name: str, master: str | None, settings: dict[str, str]) -> int:

@@ -9,6 +9,7 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -98,7 +99,9 @@ class Section:
         extra = sorted(set(self._values) - self._taken)
         if extra:
             known = ", ".join(sorted(self._taken))
-            raise self.error(extra[0], f"is not a key of this place; those are {known}")
+            near = get_close_matches(extra[0], self._taken, n=1)
+            meant = f" (did you mean {near[0]}?)" if near else ""
+            raise self.error(extra[0], f"is not a key of this place{meant}; those are {known}")
 
 
 def _plain(value: Any) -> str:

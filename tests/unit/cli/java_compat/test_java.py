@@ -1,4 +1,4 @@
-"""Finding Java and ZooKeeper's jars, and the command line made of them."""
+"""ConfigFinding Java and ZooKeeper's jars, and the command line made of them."""
 
 from pathlib import Path
 
