@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Mapping
 
 from kafka_py.base.options import MAX_LONG
 from kafka_py.base.quota_rates import SampledRate, Window
-from kafka_py.broker.quotas.callback import CallbackLimits, QuotaCallback
+from kafka_py.broker.quotas.callback import CallbackLimits, GuardedCallback, QuotaCallback
 from kafka_py.broker.quotas.manager import QuotaManager
 from kafka_py.broker.quotas.precedence import ConfiguredLimits, Limits
 from kafka_py.broker.quotas.quota_keys import CLIENT_KEYS, QuotaEntity, QuotaType, limit_in
@@ -25,7 +25,7 @@ class ClientQuotas:
     """All four types. exempt: request time of what is never throttled; recorded while the type REQUEST is on."""
 
     def __init__(self, config: QuotaOptions, callback: QuotaCallback | None = None) -> None:
-        self._callback = callback
+        self._callback = None if callback is None else GuardedCallback(callback)
         self._when_on: Callable[[], object] | None = None
         window = Window.of_seconds(config.quota_window_num, config.quota_window_size_seconds)
         mutations = Window.of_seconds(

@@ -290,6 +290,32 @@ def test_a_plug_in_names_budgets_and_limits() -> None:
     assert plugin.closed
 
 
+def test_a_plug_in_that_raises_limits_nobody_and_is_logged_once_a_failure(caplog: pytest.LogCaptureFixture) -> None:
+    """Neither do its exceptions reach requests, nor answers of other types."""
+    plugin: Any = Groups()
+    clients = quotas(callback=plugin)
+
+    def fails(*_: object) -> object:
+        raise RuntimeError("the plug-in's own")
+
+    for method in ("quota_metric_tags", "update_quota", "remove_quota", "update_cluster_metadata", "close"):
+        setattr(plugin, method, fails)
+    plugin.quota_limit = lambda *_: "no number"
+    for number in range(3):
+        assert charge(clients.produce, ALICE, f"c{number}", 1_000_000, 0.0) == 0
+    assert [budget.tags for budget in clients.produce.budgets][:1] == [(("user", "alice"), ("client-id", "c0"))]
+    run(clients.applying(CLIENT, {"producer_byte_rate": "5"}))
+    clients.on_cluster_metadata(None)
+    clients.close()
+    methods = [record.args[0] for record in caplog.records if isinstance(record.args, tuple)]
+    assert sorted(map(str, methods)) == [
+        "close", "quota_limit", "quota_metric_tags", "remove_quota", "update_cluster_metadata", "update_quota",
+    ]  # fmt: skip
+    plugin.quota_limit = lambda *_: 1
+    assert charge(clients.produce, ALICE, "later", 1_000_000, 0.0) > 0
+    assert caplog.messages[-1] == "quota_limit of the class in client.quota.callback.class answers again"
+
+
 def test_a_plug_in_that_is_not_there_stops_the_start() -> None:
     assert load_quota_callback(None, {}) is None
     with pytest.raises(ConfigError, match=r"client\.quota\.callback\.class"):
