@@ -10,6 +10,7 @@ import sys
 
 CLASSES = {
     "kafka.Kafka": "server_start",
+    "kafka.admin.AclCommand": "acl_admin.acls",
     "kafka.admin.BrokerApiVersionsCommand": "broker_api_versions",
     "kafka.admin.ConfigCommand": "configs",
     "kafka.admin.ConsumerGroupCommand": "consumer_groups",

@@ -45,11 +45,7 @@ def filter_of(row: DescribeAclsRequest | DeleteAclsFilter) -> AclFilter:
 
 
 def _words(resource_type: int, pattern_type: int, operation: int, permission: int) -> Words:
-    codes = resource_type, pattern_type, operation, permission
-    try:
-        words = ResourceType(resource_type), PatternType(pattern_type), Operation(operation), Permission(permission)
-    except ValueError:
-        raise UnknownWord(f"an ACL with unknown codes: {codes}") from None
+    words = ResourceType(resource_type), PatternType(pattern_type), Operation(operation), Permission(permission)
     if 0 in words:
-        raise UnknownWord(f"an ACL with unknown codes: {codes}")
+        raise UnknownWord(f"an ACL with unknown codes: {(resource_type, pattern_type, operation, permission)}")
     return words

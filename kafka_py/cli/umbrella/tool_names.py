@@ -32,6 +32,7 @@ _SERVERS = "--bootstrap-server"
 TOOLS = {
     "topics": Tool("cli.topics", "makes, lists, describes, changes and deletes topics", _SERVERS),
     "configs": Tool("cli.configs", "settings of topics, brokers, users and clients", _SERVERS),
+    "acls": Tool("cli.acl_admin.acls", "access control lists", _SERVERS),
     "console-producer": Tool("cli.console_producer", "sends lines of standard input", _SERVERS),
     "console-consumer": Tool("cli.console_consumer", "prints records", _SERVERS),
     "consumer-groups": Tool("cli.consumer_groups", "consumer groups, their lag and offsets", _SERVERS),

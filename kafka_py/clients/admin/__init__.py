@@ -8,6 +8,7 @@
     offsets.py             offsets of partitions by timestamp
     settings.py            describe and alter settings
     quotas.py              quotas of users, clients and addresses
+    acls.py                access control lists
     credentials.py         SCRAM credentials of users
     brokers.py             the cluster, API versions, controlled shutdown
     replicas.py            elect leaders, reassign partitions

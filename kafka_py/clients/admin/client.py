@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from kafka_py.clients.admin import (
+    acls,
     brokers,
     credentials,
     groups,
@@ -73,6 +74,10 @@ class AsyncAdminClient:
     alter_client_quotas = delegated(quotas.alter_client_quotas)
     describe_user_scram_credentials = delegated(credentials.describe_user_scram_credentials)
     alter_user_scram_credentials = delegated(credentials.alter_user_scram_credentials)
+
+    describe_acls = delegated(acls.describe_acls)
+    create_acls = delegated(acls.create_acls)
+    delete_acls = delegated(acls.delete_acls)
 
     describe_cluster = delegated(brokers.describe_cluster)
     controlled_shutdown = delegated(brokers.controlled_shutdown)
@@ -146,6 +151,10 @@ class AdminClient:
     alter_client_quotas = blocking(AsyncAdminClient.alter_client_quotas)
     describe_user_scram_credentials = blocking(AsyncAdminClient.describe_user_scram_credentials)
     alter_user_scram_credentials = blocking(AsyncAdminClient.alter_user_scram_credentials)
+
+    describe_acls = blocking(AsyncAdminClient.describe_acls)
+    create_acls = blocking(AsyncAdminClient.create_acls)
+    delete_acls = blocking(AsyncAdminClient.delete_acls)
 
     describe_cluster = blocking(AsyncAdminClient.describe_cluster)
     controlled_shutdown = blocking(AsyncAdminClient.controlled_shutdown)

@@ -20,7 +20,11 @@ EVERYONE = "User:*"
 
 
 class AclWord(IntEnum):
-    """A word with a number, and the two spellings of its name."""
+    """A word with a number, and the two spellings of its name. A number that is not known is UNKNOWN."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self | None:
+        return cls(0) if isinstance(value, int) else None
 
     @property
     def title(self) -> str:

@@ -75,7 +75,7 @@ def test_bash_offers_what_fits(bash_script, tmp_path, words, offered):
 def test_the_zsh_script_names_every_option_and_is_well_formed(table, tmp_path):
     lines = list(completion.zsh(table))
     text = "\n".join(lines)
-    assert lines[0].startswith("#compdef kafka-broker-api-versions.sh kafka-broker-api-versions ")
+    assert lines[0].startswith("#compdef kafka-acls.sh kafka-acls ")
     assert "'*--config[" in text
     assert "'--command-config[Property file for the admin client.]:String\\: file:_files'" in text
     assert "'(--bootstrap-server -b)-b[" in text
