@@ -19,15 +19,18 @@ INT_MAX = 2_147_483_647
 """The greatest value of a setting that is an int in Java."""
 
 
-class SslOptions(OptionTable, no_effect="clients cannot use TLS"):
-    """Settings of TLS; present so that every client accepts the same names."""
+_JAVA = "OpenSSL has no such choice"
+
+
+class SslOptions(OptionTable):
+    """Settings of TLS."""
 
     ssl_cipher_suites = Option[list[str] | None]("ssl.cipher.suites", None, kind=Kind.LIST, importance="low")
     ssl_enabled_protocols = Option("ssl.enabled.protocols", ["TLSv1.2", "TLSv1.3"])
     ssl_endpoint_identification_algorithm = Option("ssl.endpoint.identification.algorithm", "https", importance="low")
     ssl_engine_factory_class = Option[str | None]("ssl.engine.factory.class", None, kind=Kind.CLASS, importance="low")
     ssl_key_password = Option[str | None]("ssl.key.password", None, kind=Kind.PASSWORD, importance="high")
-    ssl_keymanager_algorithm = Option("ssl.keymanager.algorithm", "SunX509", importance="low")
+    ssl_keymanager_algorithm = Option("ssl.keymanager.algorithm", "SunX509", importance="low", no_effect=_JAVA)
     ssl_keystore_certificate_chain = Option[str | None](
         "ssl.keystore.certificate.chain", None, kind=Kind.PASSWORD, importance="high"
     )
@@ -35,10 +38,12 @@ class SslOptions(OptionTable, no_effect="clients cannot use TLS"):
     ssl_keystore_location = Option[str | None]("ssl.keystore.location", None, importance="high")
     ssl_keystore_password = Option[str | None]("ssl.keystore.password", None, kind=Kind.PASSWORD, importance="high")
     ssl_keystore_type = Option("ssl.keystore.type", "JKS")
-    ssl_protocol = Option("ssl.protocol", "TLSv1.3")
-    ssl_provider = Option[str | None]("ssl.provider", None)
-    ssl_secure_random_implementation = Option[str | None]("ssl.secure.random.implementation", None, importance="low")
-    ssl_trustmanager_algorithm = Option("ssl.trustmanager.algorithm", "PKIX", importance="low")
+    ssl_protocol = Option("ssl.protocol", "TLSv1.3", no_effect=_JAVA)
+    ssl_provider = Option[str | None]("ssl.provider", None, no_effect=_JAVA)
+    ssl_secure_random_implementation = Option[str | None](
+        "ssl.secure.random.implementation", None, importance="low", no_effect=_JAVA
+    )
+    ssl_trustmanager_algorithm = Option("ssl.trustmanager.algorithm", "PKIX", importance="low", no_effect=_JAVA)
     ssl_truststore_certificates = Option[str | None](
         "ssl.truststore.certificates", None, kind=Kind.PASSWORD, importance="high"
     )
@@ -155,11 +160,6 @@ class ClientOptions(SslOptions, SaslClientOptions):
             raise ConfigError("bootstrap.servers names no server")
         for server in self.bootstrap_servers:
             parse_server(server)
-        if self.security_protocol not in ("PLAINTEXT", "SASL_PLAINTEXT"):
-            raise ConfigError(
-                f"Invalid value {self.security_protocol} for configuration security.protocol: "
-                "this client supports PLAINTEXT and SASL_PLAINTEXT only"
-            )
 
 
 def parse_server(text: str) -> tuple[str, int]:

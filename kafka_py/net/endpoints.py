@@ -26,10 +26,6 @@ class SecurityProtocol(enum.IntEnum):
     SASL_SSL = 3
 
 
-SERVED_PROTOCOLS = frozenset({SecurityProtocol.PLAINTEXT, SecurityProtocol.SASL_PLAINTEXT})
-"""What transport.py can speak."""
-
-
 class Endpoint(NamedTuple):
     """One place to listen at or to connect to. An empty host means all interfaces, port 0 one that is free."""
 
@@ -101,11 +97,6 @@ def listeners_of(options: NetOptions) -> list[Endpoint]:
     twice = _first_repeated(endpoint.port for endpoint in endpoints if endpoint.port)
     if twice is not None:
         raise ConfigError(f"listeners: two listeners share port {twice} in {text}")
-    for endpoint in endpoints:
-        if endpoint.security_protocol not in SERVED_PROTOCOLS:
-            raise ConfigError(
-                f"listeners: {endpoint} asks for {endpoint.security_protocol.name}, which this broker does not serve"
-            )
     return endpoints
 
 

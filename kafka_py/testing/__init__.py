@@ -15,6 +15,7 @@
     cluster_views.py     leaders and in-sync sets as brokers tell them
     znodes.py            znodes read and written by hand
     tls_ends.py          two ends of TLS without a broker
+    certificate_files.py  certificates for brokers and clients
     compacted_topics.py  one compacted topic's logs, on disks in memory
     side_work.py         work beside a load
     transcripts.py       scenarios as text, played and rewritten

@@ -8,7 +8,7 @@ from kafka_py.base.options import Kind, Live, Option, OptionTable, at_least, one
 _EACH = Live.PER_BROKER
 
 
-_NO_TLS = "no listener can use TLS"
+_JAVA = "OpenSSL has no such choice"
 _NO_KERBEROS = "logins by Kerberos are not available"
 
 
@@ -31,12 +31,12 @@ class AccessOptions(OptionTable):
     )
 
 
-class TlsOptions(OptionTable, no_effect=_NO_TLS):
+class TlsOptions(OptionTable):
     """Settings of TLS."""
 
-    ssl_protocol = Option("ssl.protocol", "TLSv1.3", live=_EACH, about="Name of the TLS context.")
+    ssl_protocol = Option("ssl.protocol", "TLSv1.3", live=_EACH, no_effect=_JAVA, about="Name of the TLS context.")
     ssl_provider: Option[str | None] = Option(
-        "ssl.provider", None, kind=Kind.STRING, live=_EACH, about="Java only: TLS provider."
+        "ssl.provider", None, kind=Kind.STRING, live=_EACH, no_effect=_JAVA, about="Java only: TLS provider."
     )
     ssl_enabled_protocols = Option(
         "ssl.enabled.protocols", ["TLSv1.2", "TLSv1.3"], live=_EACH, about="TLS versions that are accepted."
@@ -67,14 +67,19 @@ class TlsOptions(OptionTable, no_effect=_NO_TLS):
     ssl_truststore_certificates: Option[str | None] = Option(
         "ssl.truststore.certificates", None, kind=Kind.PASSWORD, live=_EACH, about="Trusted certificates, as PEM.",
     )
-    ssl_keymanager_algorithm = Option("ssl.keymanager.algorithm", "SunX509", live=_EACH, about="Java only.")
-    ssl_trustmanager_algorithm = Option("ssl.trustmanager.algorithm", "PKIX", live=_EACH, about="Java only.")
+    ssl_keymanager_algorithm = Option(
+        "ssl.keymanager.algorithm", "SunX509", live=_EACH, no_effect=_JAVA, about="Java only."
+    )
+    ssl_trustmanager_algorithm = Option(
+        "ssl.trustmanager.algorithm", "PKIX", live=_EACH, no_effect=_JAVA, about="Java only."
+    )
     ssl_endpoint_identification_algorithm = Option(
         "ssl.endpoint.identification.algorithm", "https", live=_EACH, importance="low",
         about="https: a peer's certificate must name its host; empty: not checked.",
     )
     ssl_secure_random_implementation: Option[str | None] = Option(
-        "ssl.secure.random.implementation", None, kind=Kind.STRING, live=_EACH, importance="low", about="Java only.",
+        "ssl.secure.random.implementation", None, kind=Kind.STRING, live=_EACH, importance="low", no_effect=_JAVA,
+        about="Java only.",
     )
     ssl_client_auth = Option(
         "ssl.client.auth", "none", one_of("required", "requested", "none"), live=_EACH,

@@ -7,6 +7,7 @@
     replica_wiring.py      fetchers and in-sync sets of a broker
     coordinators.py        the coordinators of a broker, of groups and of transactions
     logins.py              users, and what listeners ask of clients
+    tls.py                 TLS of a broker's listeners
     topic_services.py      what a coordinator's topic needs of the broker
     marker_wiring.py       the way of transaction markers to the leaders of partitions
 """

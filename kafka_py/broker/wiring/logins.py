@@ -11,10 +11,11 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from kafka_py.base.errors import ConfigError
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.broker.wiring.server_environment import ServerEnvironment
+from kafka_py.broker.wiring.tls import BrokerTls
 from kafka_py.net.connection import Connection
 from kafka_py.net.endpoints import Endpoint, SecurityProtocol, listening_of
 from kafka_py.net.secured.client_security import ConnectionSecurity, LogIn
-from kafka_py.net.secured.stages import BeginLogin, ListenerSecurity
+from kafka_py.net.secured.stages import BeginLogin, ListenerSecurity, anonymous
 from kafka_py.security.sasl.client_settings import RefreshRules, Secrets, client_login
 from kafka_py.security.sasl.jaas import server_modules
 from kafka_py.security.sasl.scram_users import ScramUsers
@@ -38,13 +39,14 @@ _CALLBACK_THREADS = 4
 class BrokerLogins:
     """What a broker knows about who may log in. users: those with SCRAM credentials, which follow ZooKeeper.
 
-    answers: makes what answers the requests before a login, for one connection.
+    tls: of the listeners that have it. answers: makes what answers the requests before a login, for one connection.
     """
 
     def __init__(
         self, config: BrokerConfig, outside: ServerEnvironment, answers: Callable[[Connection], LoginAnswers]
     ) -> None:
         self.users = ScramUsers()
+        self.tls = BrokerTls()
         self._answers = answers
         self._config = config
         self._outside = outside
@@ -66,14 +68,19 @@ class BrokerLogins:
         rules = {name: login_rules(ListenerSettings(config.originals, name), self._sources) for name in protected}
         between = [listening.inter_broker_listener, listening.control_plane_listener]
         own = {name: self._own_login(config, name) for name in between if name in protected and name is not None}
+        self.tls.reconfigure(config)
         self._config, self._rules, self._own = config, rules, own
 
     # ---- clients of this broker
 
     def security_of(self, endpoint: Endpoint) -> ListenerSecurity | None:
-        """How the connections of a listener are protected; None for one without logins."""
+        """How the connections of a listener are protected; None for a plain one."""
         begin = self.begin(endpoint.listener_name)
-        return None if begin is None else ListenerSecurity(begin_login=begin)
+        tls = self.tls.listener(endpoint.listener_name)
+        if tls is None:
+            return None if begin is None else ListenerSecurity(begin_login=begin)
+        who = tls.principal_of if begin is None else anonymous
+        return ListenerSecurity(tls.accept, who, begin, self.tls.executor())
 
     def begin(self, listener: str) -> BeginLogin | None:
         """What begins the logins of a listener's connections; None for one without logins."""
@@ -94,6 +101,7 @@ class BrokerLogins:
         return self._executor
 
     def close(self) -> None:
+        self.tls.close()
         if self._executor is not None:
             self._executor.shutdown(wait=False, cancel_futures=True)
 
@@ -101,7 +109,11 @@ class BrokerLogins:
 
     def security_to(self, listener: str) -> ConnectionSecurity:
         """How connections to that listener of other brokers are protected."""
-        return ConnectionSecurity(log_in=self.own_login(listener))
+        tls = self.tls.listener(listener)
+        log_in = self.own_login(listener)
+        if tls is None:
+            return ConnectionSecurity(log_in=log_in)
+        return ConnectionSecurity(tls.connect_to, log_in, self.tls.executor())
 
     def own_login(self, listener: str) -> LogIn | None:
         """How this broker logs in at a listener of other brokers; None where that has no logins."""

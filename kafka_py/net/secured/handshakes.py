@@ -27,6 +27,7 @@ _REASONS = {
     "CERTIFICATE_EXPIRED": "the peer found this side's certificate expired",
     "CERTIFICATE_REVOKED": "the peer found this side's certificate revoked",
     "UNKNOWN_CA": "the peer does not trust the authority of this side's certificate",
+    "DECRYPT_ERROR": "the peer cannot verify this side's certificate",
     "NO_SHARED_CIPHER": "the two sides have no cipher suite in common, or this side has no certificate",
     "UNSUPPORTED_PROTOCOL": "the two sides have no TLS version in common",
     "PROTOCOL_VERSION": "the two sides have no TLS version in common",

@@ -80,9 +80,9 @@ def test_ports_are_unique_unless_they_are_0() -> None:
         listeners_of(NetOptions.parse({"listeners": "PLAINTEXT://a:9092,INTERNAL://b:9092", **MAP}))
 
 
-def test_a_protocol_that_is_not_served_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"listeners: SSL://:9093 asks for SSL"):
-        listeners_of(options(listeners="SSL://:9093"))
+def test_a_listener_has_the_protocol_of_its_name() -> None:
+    (endpoint,) = listeners_of(options(listeners="SSL://:9093"))
+    assert endpoint.security_protocol is SecurityProtocol.SSL
 
 
 def test_advertised_listeners_default_to_listeners() -> None:

@@ -14,6 +14,7 @@ from kafka_py.clients.admin.configs import AdminOptions
 from kafka_py.clients.consumer.configs import ConsumerOptions
 from kafka_py.clients.producer.configs import ProducerOptions
 from kafka_py.log.model.configs import LogConfig
+from kafka_py.security.tls.settings import SETTINGS
 
 PACKAGE = Path(__file__).resolve().parents[4] / "kafka_py"
 OF_CLIENTS = ("clients", "cli", "pipeline", "testing")
@@ -25,7 +26,7 @@ READ_BY_NAME = {
     "connections.max.reauth.ms", "sasl.enabled.mechanisms", "sasl.jaas.config", "sasl.login.callback.handler.class",
     "sasl.mechanism.inter.broker.protocol", "sasl.server.callback.handler.class",
     "sasl.login.refresh.buffer.seconds", "sasl.login.refresh.min.period.seconds", "sasl.login.refresh.window.factor",
-    "sasl.login.refresh.window.jitter",
+    "sasl.login.refresh.window.jitter", "ssl.client.auth", "ssl.principal.mapping.rules", *SETTINGS,
 }  # fmt: skip
 """Settings that are read by their names, or in a way that is no effect."""
 

@@ -1,0 +1,194 @@
+"""TLS at a whole broker, and between brokers, on an in-memory ZooKeeper."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("cryptography")
+
+from kafka_py.base.errors import ConfigError
+from kafka_py.base.ids import TopicPartition
+from kafka_py.clients.admin.client import AsyncAdminClient
+from kafka_py.clients.admin.topics import NewTopic
+from kafka_py.clients.consumer.async_consumer import AsyncConsumer
+from kafka_py.clients.errors import AuthenticationError
+from kafka_py.clients.producer.producer import AsyncProducer
+from kafka_py.testing.certificate_files import HOSTS, CertificateFiles
+from kafka_py.testing.local_broker import LocalBroker
+from kafka_py.testing.zookeeper import FakeZookeeper
+
+BOTH = {"listeners": "PLAINTEXT://127.0.0.1:0,SSL://127.0.0.1:0"}
+MUTUAL = {"listener.name.ssl.ssl.client.auth": "required"}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> CertificateFiles:
+    return CertificateFiles(tmp_path / "certificates")
+
+
+@contextlib.asynccontextmanager
+async def running(
+    folder: Path, settings: Mapping[str, str], zookeeper: FakeZookeeper | None = None
+) -> AsyncIterator[LocalBroker]:
+    broker = LocalBroker(str(folder), zookeeper or FakeZookeeper(), settings)
+    await broker.start()
+    try:
+        yield broker
+    finally:
+        await broker.stop()
+
+
+def at(broker: LocalBroker) -> dict[str, str]:
+    return {"bootstrap.servers": f"localhost:{broker.server.ports['SSL']}", "request.timeout.ms": "5000"}
+
+
+async def round_trip(broker: LocalBroker, client: Mapping[str, str]) -> None:
+    """A topic, records of many sizes written, and read again."""
+    values = [b"x" * size for size in (0, 1, 100, 70_000, 400_000)] * 3
+    async with AsyncAdminClient({**at(broker), **client}) as admin:
+        (await admin.create_topics([NewTopic("t", 1, 1)])).all()
+    async with AsyncProducer({**at(broker), **client, "linger.ms": "5"}) as producer:
+        await asyncio.gather(*[producer.send("t", value) for value in values])
+    async with AsyncConsumer({**at(broker), **client, "auto.offset.reset": "earliest"}) as consumer:
+        await consumer.assign([TopicPartition("t", 0)])
+        found: list[bytes | None] = []
+        async with asyncio.timeout(30):
+            while len(found) < len(values):
+                found += [record.value for record in await consumer.poll(1.0)]
+    assert sorted(found, key=lambda value: len(value or b"")) == sorted(values, key=len)
+
+
+def test_clients_work_over_tls_and_are_named_by_their_certificates(tmp_path: Path, files: CertificateFiles) -> None:
+    async def run() -> None:
+        rules = {"ssl.principal.mapping.rules": "RULE:^CN=(.*)$/$1/U,DEFAULT"}
+        async with running(tmp_path, {**BOTH, **MUTUAL, **rules, **files.broker()}) as broker:
+            await round_trip(broker, files.client("alice"))
+            async with AsyncAdminClient({**at(broker), **files.client("bob")}) as admin:
+                await admin.list_topics()
+                sockets = broker.server._sockets
+                assert sockets is not None
+                names = {str(one.principal) for one in sockets.connections.values() if one.listener_name == "SSL"}
+                assert names == {"User:BOB"}
+
+    asyncio.run(run())
+
+
+def refused(broker: LocalBroker, client: Mapping[str, str]) -> "asyncio.Future[str]":
+    async def ask() -> str:
+        with pytest.raises(AuthenticationError) as found:
+            async with AsyncAdminClient({**at(broker), **client}) as admin:
+                await admin.list_topics()
+        return str(found.value)
+
+    return asyncio.ensure_future(ask())
+
+
+def test_certificates_that_do_not_fit_are_errors_at_once(
+    tmp_path: Path, files: CertificateFiles, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+
+    async def run() -> None:
+        stranger = CertificateFiles(tmp_path / "strangers")
+        async with running(tmp_path, {**BOTH, **MUTUAL, **files.broker()}) as broker:
+            assert "requires a certificate" in await refused(broker, files.client())
+            assert "refused" in await refused(broker, stranger.client("mallory"))
+            assert "cannot verify" in await refused(
+                broker, {**files.client(), **stranger.keystore("m", stranger.issue("m"))}
+            )
+            metrics = broker.server._sockets._served["SSL"].traffic  # type: ignore[union-attr]
+            assert metrics.failed_authentications == 3
+
+    asyncio.run(run())
+    assert any("Failed authentication with 127.0.0.1" in each.getMessage() for each in caplog.records)
+    assert "certificate-secret" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("hosts", "days", "words"),
+    [
+        (("elsewhere.example",), (-1, 10), "not valid for 'localhost'"),
+        (HOSTS, (-10, -5), "has expired"),
+        (HOSTS, (5, 10), "not yet valid"),
+    ],
+)
+def test_brokers_with_a_bad_certificate_are_refused(
+    tmp_path: Path, files: CertificateFiles, hosts: tuple[str, ...], days: tuple[float, float], words: str
+) -> None:
+    async def run() -> None:
+        own = files.keystore("bad", files.issue("bad", hosts, days=days))
+        async with running(tmp_path, {**BOTH, **files.trust(), **own}) as broker:
+            assert words in await refused(broker, files.client())
+            if "valid for" in words:
+                await round_trip(broker, {**files.client(), "ssl.endpoint.identification.algorithm": ""})
+
+    asyncio.run(run())
+
+
+def test_brokers_copy_from_each_other_over_tls(tmp_path: Path, files: CertificateFiles) -> None:
+    async def run() -> None:
+        between = {
+            "listeners": "SSL://127.0.0.1:0", "security.inter.broker.protocol": "SSL", "ssl.client.auth": "required",
+            "default.replication.factor": "2", "min.insync.replicas": "2", **files.broker(),
+        }  # fmt: skip
+        zookeeper = FakeZookeeper()
+        brokers = [
+            Secured(str(tmp_path / str(each)), zookeeper, {**between, "broker.id": str(each)}) for each in range(2)
+        ]
+        for broker in brokers:
+            broker.files_of_clients = files.client("tests")
+            await broker.start()
+        client = {"bootstrap.servers": f"localhost:{brokers[0].port}", **files.client("alice")}
+        async with AsyncAdminClient(client) as admin:
+            (await admin.create_topics([NewTopic("t", 2, 2)])).all()
+        async with AsyncProducer({**client, "acks": "all"}) as producer:
+            await asyncio.gather(*[producer.send("t", b"%d" % each) for each in range(100)])
+        for broker in reversed(brokers):
+            await broker.stop()
+
+    asyncio.run(run())
+
+
+class Secured(LocalBroker):
+    """A broker without a plain listener."""
+
+    files_of_clients: dict[str, str]
+
+    async def connect(self, client_id: str = "test"):  # type: ignore[no-untyped-def]
+        from kafka_py.clients.admin.configs import AdminOptions
+        from kafka_py.clients.environment import SYSTEM
+        from kafka_py.clients.security import security_of
+        from kafka_py.net.client import BrokerConnection
+
+        options = AdminOptions.parse({"bootstrap.servers": "localhost:1", **self.files_of_clients})
+        return await BrokerConnection.connect(
+            "localhost", self.port, client_id=client_id, security=security_of(options, SYSTEM)
+        )
+
+
+def test_a_broker_that_does_not_trust_itself_does_not_start(tmp_path: Path, files: CertificateFiles) -> None:
+    async def run() -> None:
+        stranger = CertificateFiles(tmp_path / "strangers")
+        settings = {
+            "listeners": "SSL://127.0.0.1:0", "security.inter.broker.protocol": "SSL", **files.broker(),
+            **stranger.trust(),
+        }  # fmt: skip
+        with pytest.raises(ConfigError, match="could not connect to each other"):
+            async with running(tmp_path, settings):
+                pass
+
+    asyncio.run(run())
+
+
+def test_a_wrong_store_password_stops_the_start_with_one_line(tmp_path: Path, files: CertificateFiles) -> None:
+    async def run() -> None:
+        settings = {**BOTH, **files.broker(), "ssl.keystore.password": "wrong", "ssl.key.password": "wrong"}
+        with pytest.raises(ConfigError, match=r"ssl\.keystore\.location: .*broker\.p12 cannot be used: the password"):
+            async with running(tmp_path, settings):
+                pass
+
+    asyncio.run(run())
