@@ -7,6 +7,7 @@
     broker_view.py  what a broker says of its cluster
     starting.py     everything at once, or nothing
     stopping.py     brokers first, ZooKeeper last
+    rolling.py      one broker after the other
 
 Not obvious: whoever starts the processes need not be their parent later: `down`, `status` and `roll` are commands of
 their own, so all they know is in the folder, and a process counts only if its id and its start time both fit.

@@ -7,5 +7,6 @@
     down.py        stops it
     status.py      what runs, and how it is
     logs.py        what its processes write
+    roll.py        restarts its brokers one by one
     check.py       what is wrong with a file of settings
 """
