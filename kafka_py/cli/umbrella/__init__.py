@@ -2,6 +2,7 @@
 
     main.py        finds the command that is meant
     tool_names.py  short names, and the scripts on the PATH
+    profiles.py    named clusters and their settings, for every tool
     options.py     help on standard output, the data folder
     up.py          starts a cluster on this machine
     down.py        stops it

@@ -7,10 +7,14 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+from collections.abc import Sequence
 from difflib import get_close_matches
 
 import kafka_py
+from kafka_py.cli.common.command import CommandFailed, run
+from kafka_py.cli.umbrella.profiles import settings_for, take_name, with_settings
 from kafka_py.cli.umbrella.tool_names import TOOLS, entry_of
 
 COMMANDS = {
@@ -30,15 +34,21 @@ def usage() -> str:
     own = "\n".join(f"  {name:<{width}}{about}" for name, about in COMMANDS.items())
     tools = "\n".join(f"  {name:<{width}}{tool.about}" for name, tool in TOOLS.items())
     return (
-        f"usage: kafka-py COMMAND [ARGUMENT ...]\n\nA cluster on this machine:\n{own}\n\n"
+        f"usage: kafka-py [--profile NAME] COMMAND [ARGUMENT ...]\n\nA cluster on this machine:\n{own}\n\n"
         f"Tools, with the options of the scripts (kafka-topics.sh is `kafka-py topics`):\n{tools}\n\n"
         "`kafka-py COMMAND --help` explains a command."
     )
 
 
-def main() -> None:
-    """The process: becomes the command that its first argument names."""
-    name, *rest = sys.argv[1:] or ["--help"]
+def cli() -> None:
+    """The process."""
+    run(main)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Becomes the command that the first argument names. Raises CommandFailed."""
+    profile, words = take_name(arguments)
+    name, *rest = words or ["--help"]
     if name in ("--help", "-h", "help"):
         print(usage())
     elif name == "--version":
@@ -47,13 +57,16 @@ def main() -> None:
         sys.argv = [f"kafka-py {name}", *rest]
         importlib.import_module(f"kafka_py.cli.umbrella.{name}").cli()
     elif (short := _short(name)) in TOOLS:
+        connection = TOOLS[short].connection
+        if connection is not None:
+            rest = with_settings(rest, connection, settings_for(profile, os.environ))
         sys.argv = [f"kafka-py {short}", *rest]
         entry_of(short)()
     else:
         near = get_close_matches(name, [*COMMANDS, *TOOLS], n=1)
         hint = f"did you mean {near[0]}?" if near else "kafka-py --help lists them"
-        print(f"Error: kafka-py has no command {name}: {hint}", file=sys.stderr)
-        sys.exit(1)
+        raise CommandFailed(f"kafka-py has no command {name}: {hint}")
+    return 0
 
 
 def _short(name: str) -> str:
@@ -62,4 +75,4 @@ def _short(name: str) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    cli()

@@ -20,39 +20,69 @@ ZOOKEEPER_CLASS = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 
 
 class Tool(NamedTuple):
-    """module: below kafka_py, with `cli()`. about: a few words. takes_servers: the option that names its brokers."""
+    """module: below kafka_py, with `cli()`. about: a few words. connection: None for a tool without a cluster."""
 
     module: str
     about: str
-    servers_option: str = ""
+    connection: ToolConnection | None = None
 
 
-_SERVERS = "--bootstrap-server"
+class ToolConnection(NamedTuple):
+    """How a tool is told its cluster. servers, config: its options for servers and for a file of settings, "" for none.
+
+    instead: options with which none are needed. place: how many words come before any options.
+    """
+
+    config: str = "--command-config"
+    servers: str = "--bootstrap-server"
+    instead: frozenset[str] = frozenset()
+    place: int = 0
+
+
+_ADMIN = ToolConnection()
+_ADMIN_OR_ZOOKEEPER = ToolConnection(instead=frozenset({"--zookeeper"}))
+_PRODUCER = ToolConnection("--producer.config", instead=frozenset({"--broker-list"}))
+_CONSUMER = ToolConnection("--consumer.config", instead=frozenset({"--broker-list"}))
 
 TOOLS = {
-    "topics": Tool("cli.topics", "makes, lists, describes, changes and deletes topics", _SERVERS),
-    "configs": Tool("cli.configs", "settings of topics, brokers, users and clients", _SERVERS),
-    "acls": Tool("cli.acl_admin.acls", "access control lists", _SERVERS),
-    "console-producer": Tool("cli.console_producer", "sends lines of standard input", _SERVERS),
-    "console-consumer": Tool("cli.console_consumer", "prints records", _SERVERS),
-    "consumer-groups": Tool("cli.consumer_groups", "consumer groups, their lag and offsets", _SERVERS),
-    "reassign-partitions": Tool("cli.reassign_partitions", "moves replicas between brokers", _SERVERS),
-    "leader-election": Tool("cli.leader_election", "elects leaders", _SERVERS),
-    "preferred-replica-election": Tool("cli.preferred_replica_election", "elects preferred leaders", _SERVERS),
-    "log-dirs": Tool("cli.log_dirs", "sizes of replicas by directory", _SERVERS),
+    "topics": Tool("cli.topics", "makes, lists, describes, changes and deletes topics", _ADMIN_OR_ZOOKEEPER),
+    "configs": Tool("cli.configs", "settings of topics, brokers, users and clients", _ADMIN_OR_ZOOKEEPER),
+    "acls": Tool(
+        "cli.acl_admin.acls", "access control lists", ToolConnection(instead=frozenset({"--authorizer-properties"}))
+    ),
+    "console-producer": Tool("cli.console_producer", "sends lines of standard input", _PRODUCER),
+    "console-consumer": Tool("cli.console_consumer", "prints records", _CONSUMER),
+    "consumer-groups": Tool("cli.consumer_groups", "consumer groups, their lag and offsets", _ADMIN),
+    "reassign-partitions": Tool("cli.reassign_partitions", "moves replicas between brokers", _ADMIN_OR_ZOOKEEPER),
+    "leader-election": Tool("cli.leader_election", "elects leaders", ToolConnection("--admin.config")),
+    "preferred-replica-election": Tool(
+        "cli.preferred_replica_election", "elects preferred leaders",
+        ToolConnection("--admin.config", instead=frozenset({"--zookeeper"})),
+    ),
+    "log-dirs": Tool("cli.log_dirs", "sizes of replicas by directory", _ADMIN),
     "dump-log": Tool("cli.dump_log", "what is in the files of a log"),
-    "delete-records": Tool("cli.delete_records", "deletes records below an offset", _SERVERS),
-    "get-offsets": Tool("cli.get_offsets", "first and last offsets of partitions", _SERVERS),
-    "broker-api-versions": Tool("cli.broker_api_versions", "which requests the brokers know", _SERVERS),
-    "cluster": Tool("cli.cluster", "the cluster's id"),
-    "transactions": Tool("cli.transactions", "running and hanging transactions"),
-    "streams-application-reset": Tool("cli.streams_application_reset", "resets a Streams application"),
+    "delete-records": Tool("cli.delete_records", "deletes records below an offset", _ADMIN),
+    "get-offsets": Tool(
+        "cli.get_offsets", "first and last offsets of partitions", ToolConnection(instead=frozenset({"--broker-list"}))
+    ),
+    "broker-api-versions": Tool("cli.broker_api_versions", "which requests the brokers know", _ADMIN),
+    "cluster": Tool("cli.cluster", "the cluster's id", ToolConnection("--config", place=1)),
+    "transactions": Tool("cli.transactions", "running and hanging transactions", _ADMIN),
+    "streams-application-reset": Tool(
+        "cli.streams_application_reset", "resets a Streams application",
+        ToolConnection("--config-file", "--bootstrap-servers"),
+    ),
     "state-change-log-merger": Tool("cli.state_change_log_merger", "joins the state change logs of brokers"),
-    "replica-verification": Tool("cli.verification.replica_verification", "compares the replicas of partitions"),
-    "verifiable-producer": Tool("cli.verification.verifiable_producer", "sends numbers, reports as JSON", _SERVERS),
-    "verifiable-consumer": Tool("cli.verification.verifiable_consumer", "reads and reports as JSON", _SERVERS),
-    "producer-perf-test": Tool("cli.perf.producer_perf_test", "measures writing"),
-    "consumer-perf-test": Tool("cli.perf.consumer_perf_test", "measures reading", _SERVERS),
+    "replica-verification": Tool(
+        "cli.verification.replica_verification", "compares replicas", ToolConnection("", "--broker-list")
+    ),
+    "verifiable-producer": Tool("cli.verification.verifiable_producer", "sends numbers, reports as JSON", _PRODUCER),
+    "verifiable-consumer": Tool("cli.verification.verifiable_consumer", "reads and reports as JSON", _CONSUMER),
+    "producer-perf-test": Tool(
+        "cli.perf.producer_perf_test", "measures writing",
+        ToolConnection("--producer.config", "", frozenset({"--producer-props"})),
+    ),
+    "consumer-perf-test": Tool("cli.perf.consumer_perf_test", "measures reading", _CONSUMER),
     "pipeline": Tool("pipeline.jobs.run", "runs a pipeline on Spark"),
     "run-class": Tool("cli.umbrella.tool_names", "runs a command by Apache Kafka's class name"),
     "server-start": Tool("cli.umbrella.tool_names", "runs one broker"),

@@ -6,34 +6,32 @@ import sys
 
 import pytest
 
+from kafka_py.cli.common.command import CommandFailed
 from kafka_py.cli.umbrella import main
 from kafka_py.cli.umbrella.tool_names import TOOLS
 
 
-def say(monkeypatch: pytest.MonkeyPatch, *words: str) -> None:
-    monkeypatch.setattr(sys, "argv", ["kafka-py", *words])
-    main.main()
-
-
 @pytest.mark.parametrize("words", [(), ("--help",), ("-h",), ("help",)])
 def test_help_lists_every_command(
-    words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    say(monkeypatch, *words)
+    main.main(words)
     shown = {line.split()[0] for line in capsys.readouterr().out.splitlines() if line.startswith("  ")}
     assert shown == {*main.COMMANDS, *TOOLS}
 
 
-def test_the_version_is_ours_and_kafka_s(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    say(monkeypatch, "--version")
+def test_the_version_is_ours_and_kafka_s(capsys: pytest.CaptureFixture[str]) -> None:
+    main.main(["--version"])
     assert "(Kafka 2.8.2)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["topics", "kafka-topics", "kafka-topics.sh"])
 def test_a_tool_gets_the_arguments_that_follow(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[list[str]] = []
+    monkeypatch.setenv("KAFKA_PY_PROFILES", "/nonexistent")
+    monkeypatch.setattr(sys, "argv", sys.argv)
     monkeypatch.setattr("kafka_py.cli.topics.cli", lambda: seen.append(sys.argv))
-    say(monkeypatch, name, "--bootstrap-server", "x:1", "--list")
+    main.main([name, "--bootstrap-server", "x:1", "--list"])
     assert seen == [["kafka-py topics", "--bootstrap-server", "x:1", "--list"]]
 
 
@@ -41,12 +39,11 @@ def test_a_tool_gets_the_arguments_that_follow(name: str, monkeypatch: pytest.Mo
     ("name", "hint"), [("topic", "did you mean topics?"), ("zzzzz", "kafka-py --help lists them")]
 )
 def test_an_unknown_command_is_exit_1_and_the_nearest_one(
-    name: str, hint: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str, hint: str
 ) -> None:
-    with pytest.raises(SystemExit) as ended:
-        say(monkeypatch, name)
-    assert ended.value.code == 1
-    assert capsys.readouterr().err == f"Error: kafka-py has no command {name}: {hint}\n"
+    with pytest.raises(CommandFailed) as failed:
+        main.main([name])
+    assert str(failed.value) == f"kafka-py has no command {name}: {hint}"
 
 
 @pytest.mark.parametrize("name", main.COMMANDS)
@@ -65,11 +62,11 @@ SLOW = ("asyncio", "kazoo", "kafka_py.clients", "kafka_py.log", "kafka_py.record
 def test_help_loads_nothing_slow(name: str) -> None:
     code = (
         "import contextlib, io, sys\n"
-        "from kafka_py.cli.umbrella.main import main\n"
+        "from kafka_py.cli.umbrella.main import cli\n"
         f"sys.argv = ['kafka-py', {name!r}, '--help']\n"
         "with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):\n"
         "    with contextlib.suppress(SystemExit):\n"
-        "        main()\n"
+        "        cli()\n"
         f"print([name for name in sys.modules if name.startswith({SLOW!r})])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
