@@ -10,7 +10,7 @@ from kafka_py.testing.processes import free_port
 MODULE = "org.apache.kafka.common.security"
 PLAIN_MODULE = f"{MODULE}.plain.PlainLoginModule"
 SCRAM_MODULE = f"{MODULE}.scram.ScramLoginModule"
-OAUTH_MODULE = f"{MODULE}.oauthbearer.OAUTHBEARERLoginModule"
+OAUTH_MODULE = f"{MODULE}.oauthbearer.OAuthBearerLoginModule"
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 USER, PASSWORD = "alice", "alice-secret"
 BROKER_USER, BROKER_PASSWORD = "broker", "broker-secret"

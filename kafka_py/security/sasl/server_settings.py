@@ -42,7 +42,7 @@ MODULES = {
     PLAIN: "org.apache.kafka.common.security.plain.PlainLoginModule",
     SCRAM_SHA_256: "org.apache.kafka.common.security.scram.ScramLoginModule",
     SCRAM_SHA_512: "org.apache.kafka.common.security.scram.ScramLoginModule",
-    OAUTHBEARER: "org.apache.kafka.common.security.oauthbearer.OAUTHBEARERLoginModule",
+    OAUTHBEARER: "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule",
 }
 """The login module of each mechanism, as login entries name it."""
 

@@ -1,12 +1,21 @@
 """What both sides of SCRAM refuse; the messages are tested by the golden samples."""
 
+import base64
+import hmac
+
 import pytest
 
 from kafka_py.base.chance import Chance
 from kafka_py.base.errors import KafkaError
-from kafka_py.security.sasl.mechanisms import AuthenticationRefused, Challenge, InvalidCredentials
+from kafka_py.security.sasl.mechanisms import AuthenticationRefused, Challenge, InvalidCredentials, Success
 from kafka_py.security.sasl.scram import ScramClient, ScramServer, ScramUser
-from kafka_py.security.sasl.scram_credentials import credential_of, parse_credential, random_text, salted_password
+from kafka_py.security.sasl.scram_credentials import (
+    client_key,
+    credential_of,
+    parse_credential,
+    random_text,
+    salted_password,
+)
 
 MECHANISM = "SCRAM-SHA-256"
 
@@ -48,13 +57,25 @@ def test_another_authorization_id_is_refused() -> None:
         server().step(b"n,a=bob,n=alice,r=client")
 
 
-@pytest.mark.parametrize("change", [(b"c=biws", b"c=eSws"), (b"r=client", b"r=another"), (b",p=", b",p=AA")])
+@pytest.mark.parametrize("change", [(b"c=biws", b"c=eSws"), (b"r=clientserver", b"r=clientother"), (b",p=", b",p=AA")])
 def test_a_last_message_that_does_not_fit_the_first_is_refused(change: tuple[bytes, bytes]) -> None:
     one, other = server(), ScramClient(MECHANISM, "alice", "secret", "client")
     final = other.step(challenge(one, other.first()))
     assert final is not None
     with pytest.raises(InvalidCredentials):
         one.step(final.replace(*change))
+
+
+def test_a_client_that_repeats_its_nonce_is_accepted() -> None:
+    """As librdkafka before 2.2; what it sends is what its proof covers."""
+    one, first = server(), b"n=alice,r=client"
+    answer = challenge(one, b"n,," + first)
+    unproven = b"c=biws,r=clientclientserver"
+    salted = salted_password(MECHANISM, "secret", b"salt", 4096)
+    signature = hmac.digest(USER.credential.stored_key, b",".join((first, answer, unproven)), "sha256")
+    own = client_key(MECHANISM, salted)
+    proof = bytes(a ^ b for a, b in zip(own, signature, strict=True))
+    assert isinstance(one.step(unproven + b",p=" + base64.b64encode(proof)), Success)
 
 
 def test_a_token_after_the_end_is_refused() -> None:

@@ -1,0 +1,113 @@
+"""Config providers: values of settings that are kept elsewhere, as `${file:/path/to/secrets.properties:key}` (KIP-297).
+
+One pass over each value, several references in one; a reference that cannot be resolved stays as it is.
+Source: KIP-297, KIP-421; ConfigTransformer, FileConfigProvider, DirectoryConfigProvider.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from kafka_py.base.errors import ConfigError
+from kafka_py.base.plugins import load_class
+from kafka_py.base.properties import parse_properties
+
+_log = logging.getLogger(__name__)
+
+PROVIDERS = "config.providers"
+_REFERENCE = re.compile(r"\$\{([^}]*?):(([^}]*?):)?([^}]*?)\}")
+_PACKAGE = "org.apache.kafka.common.config.provider."
+
+
+class Provider(Protocol):
+    """Where values come from. A user's own is a Python class of the name `package.module.Class`."""
+
+    def get(self, path: str) -> Mapping[str, str]:
+        """All values at that path. Raises ConfigError."""
+        ...
+
+
+class FileProvider:
+    """Values in a property file."""
+
+    def get(self, path: str) -> Mapping[str, str]:
+        if not path:
+            return {}
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            raise ConfigError(f"Could not read properties from file {path}") from None
+        return parse_properties(text, path)
+
+
+class DirectoryProvider:
+    """Values in files of their own: a directory is the path, a file's name the key, its whole content the value."""
+
+    def get(self, path: str) -> Mapping[str, str]:
+        if not path:
+            return {}
+        folder = Path(path)
+        if not folder.is_dir():
+            _log.warning("The path %s of a config provider is not a directory", path)
+            return {}
+        values = {}
+        for file in sorted(folder.iterdir()):
+            if file.is_file():
+                try:
+                    values[file.name] = file.read_text(encoding="utf-8")
+                except (OSError, UnicodeDecodeError):
+                    raise ConfigError(f"Could not read file {file} for property {file.name}") from None
+        return values
+
+
+_BUILT_IN: dict[str, type[Provider]] = {
+    f"{_PACKAGE}FileConfigProvider": FileProvider,
+    f"{_PACKAGE}DirectoryConfigProvider": DirectoryProvider,
+}
+
+
+def resolved(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with all references replaced by their values. Raises ConfigError."""
+    providers = _providers(properties)
+    if not providers:
+        return dict(properties)
+    found: dict[tuple[str, str], Mapping[str, str]] = {}
+
+    def value_of(reference: re.Match[str]) -> str:
+        name, path, key = reference[1], reference[3] or "", reference[4]
+        provider = providers.get(name)
+        if provider is None:
+            return reference[0]
+        values = found.get((name, path))
+        if values is None:
+            values = found[name, path] = provider.get(path)
+        value = values.get(key)
+        return reference[0] if value is None else value
+
+    return {
+        name: _REFERENCE.sub(value_of, value) if isinstance(value, str) and not name.startswith(PROVIDERS) else value
+        for name, value in properties.items()
+    }
+
+
+def _providers(properties: Mapping[str, Any]) -> dict[str, Provider]:
+    """Raises ConfigError."""
+    names = [name.strip() for name in str(properties.get(PROVIDERS) or "").split(",") if name.strip()]
+    providers: dict[str, Provider] = {}
+    for name in names:
+        prefix = f"{PROVIDERS}.{name}."
+        wanted = str(properties.get(f"{prefix}class") or "")
+        if not wanted:
+            raise ConfigError(f"Missing required configuration {prefix}class: {PROVIDERS} names {name}")
+        made = _BUILT_IN[wanted]() if wanted in _BUILT_IN else load_class(f"{prefix}class", wanted)()
+        configure = getattr(made, "configure", None)
+        if configure is not None:
+            parameters = f"{prefix}param."
+            configure({key.removeprefix(parameters): value for key, value in properties.items()
+                       if key.startswith(parameters)})  # fmt: skip
+        providers[name] = made
+    return providers
