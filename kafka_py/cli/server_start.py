@@ -30,6 +30,7 @@ from kafka_py.log.loading.log_dir import LogDirError
 from kafka_py.log.loading.meta_properties import InconsistentBrokerId, InconsistentClusterId, InconsistentMetadata
 from kafka_py.net.listener import BindFailed
 from kafka_py.net.loop import LoopWatch, new_event_loop
+from kafka_py.security.config_providers import resolved
 from kafka_py.security.sasl.login_file import login_sections
 from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.session import ZkError
@@ -92,7 +93,7 @@ def main(arguments: Sequence[str]) -> int:
     if os.environ.get("JMX_PORT"):
         _log.warning("JMX_PORT is set, but there is no JMX here: metrics.http.port offers the metrics to Prometheus")
     try:
-        config = BrokerConfig.parse(parse_arguments(arguments))
+        config = BrokerConfig.parse(resolved(parse_arguments(arguments)))
         config.connect_string()  # without ZooKeeper there is nothing to start
     except UsageError as error:
         return _fail(f"{error}\n{SERVER_USAGE}")

@@ -12,6 +12,7 @@ from typing import Self
 
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.options import Kind, Option, OptionTable, at_least, between, one_of
+from kafka_py.security.config_providers import PROVIDERS, resolved
 
 _log = logging.getLogger(__name__)
 
@@ -147,8 +148,12 @@ class ClientOptions(SslOptions, SaslClientOptions):
 
         Raises ConfigError, which names the setting and its value.
         """
+        if PROVIDERS in properties:
+            properties = resolved(properties)
         table = cls.parse(properties)
         for name in table.unknown:
+            if name == PROVIDERS or name.startswith(f"{PROVIDERS}."):
+                continue
             _log.warning("There is no setting %r; it is ignored", name)
         for name, reason in table.without_effect().items():
             _log.warning("The setting %r has no effect: %s", name, reason)

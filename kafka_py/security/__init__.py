@@ -1,8 +1,8 @@
 """Who a client is, and what it may do, as values and decisions: nothing here opens a socket or knows a request's way.
 
-    acls/  access control lists: the authorizer and its plug-in interface
     password_encoder.py  passwords as they are stored in ZooKeeper
     config_providers.py  values of settings that are kept elsewhere
-    sasl/  logins of clients at brokers, and of brokers among themselves
-    tls/   stores, encrypted sessions, the principal of a certificate
+    acls/                access control lists: the authorizer and its plug-in interface
+    sasl/                logins of clients at brokers, and of brokers among themselves
+    tls/                 stores, encrypted sessions, the principal of a certificate
 """

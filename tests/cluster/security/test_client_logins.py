@@ -120,3 +120,12 @@ def test_no_secret_is_in_the_files_of_the_broker(broker: Secured) -> None:
     for path in broker.folder.rglob("*"):
         if path.is_file() and path.name != "server.properties":
             assert PASSWORD.encode() not in path.read_bytes(), path
+
+
+def test_secrets_of_clients_may_be_in_other_files(broker: Secured, tmp_path: Path) -> None:
+    secrets = tmp_path / "secrets.properties"
+    secrets.write_text(f"password={PASSWORD}\n")
+    given = settings(broker, "PLAIN", f"${{file:{secrets}:password}}")
+    provider = "org.apache.kafka.common.config.provider.FileConfigProvider"
+    with AdminClient({**given, "config.providers": "file", "config.providers.file.class": provider}) as admin:
+        assert "t" in admin.list_topics()
