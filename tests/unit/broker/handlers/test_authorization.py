@@ -4,6 +4,7 @@ import csv
 from pathlib import Path
 
 import pytest
+from authorization_cases import CASES, Case, Denied, made, request_of
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.security.acls.authorization import AllowAll, Asker, Audit
@@ -12,8 +13,6 @@ from kafka_py.testing.local_broker import LocalBroker, on_broker
 from kafka_py.wire.apis import APIS, ApiKey
 from kafka_py.wire.messages.find_coordinator import FindCoordinatorRequest
 from kafka_py.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
-
-from .authorization_cases import CASES, Case, Denied, made, request_of
 
 TABLE = Path(__file__).parents[4] / "docs" / "reference" / "security" / "authorization.tsv"
 

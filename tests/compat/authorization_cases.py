@@ -82,6 +82,8 @@ def producing(**builder: Any) -> list[dict[str, Any]]:
     return [{"name": "t", "partition_data": [{"index": 0, "records": batch(**builder)}]}]
 
 
+ACL = {"resource_type": 2, "resource_name": "t", "principal": "User:a", "host": "*", "operation": 3,
+       "permission_type": 3}  # fmt: skip
 TRANSACTIONAL = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0, "transactional": True}
 FETCHING = {"max_wait_ms": 0, "min_bytes": 1, "max_bytes": 1000, "isolation_level": 0, "session_epoch": -1, "topics": [
     {"topic": "t", "partitions": [{"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1000}]}]}  # fmt: skip
@@ -208,9 +210,10 @@ CASES = [
     Case(K.TXN_OFFSET_COMMIT, "both allowed", {**IN_TXN, "topics": COMMIT}, (READ,), COMMITTED, [(TOPIC,)]),
     Case(K.DESCRIBE_ACLS, "always", {"resource_type_filter": 1, "operation": 1, "permission_type": 1}, (SEE,),
          tops("error_code", "resources"), (CLUSTER, [])),
-    Case(K.CREATE_ACLS, "always", {"creations": [{"resource_type": 2}]}, (CHANGE,), rows("results", "error_code"),
+    Case(K.CREATE_ACLS, "always", {"creations": [ACL]}, (CHANGE,), rows("results", "error_code"),
          [(CLUSTER,)]),
-    Case(K.DELETE_ACLS, "always", {"filters": [{"resource_type_filter": 2}]}, (CHANGE,),
+    Case(K.DELETE_ACLS, "always", {"filters": [
+        {"resource_type_filter": 2, "operation": 1, "permission_type": 1}]}, (CHANGE,),
          rows("filter_results", "error_code"), [(CLUSTER,)]),
     Case(K.DESCRIBE_CONFIGS, "resource type BROKER", {"resources": [{"resource_type": 4, "resource_name": "0"}]},
          (SEE_CONFIGS,), rows("results", "error_code", "configs"), [(CLUSTER, [])]),
