@@ -70,8 +70,7 @@ def assemble(
         live_config=env.live,
         clock=env.clock,
         store=env.store,
-        metadata=metadata,
-        metadata_answers=MetadataAnswers(metadata),
+        metadata=metadata, metadata_answers=MetadataAnswers(metadata),
         log_dirs=log_dirs,
         replicas=replicas,
         replication=replication,
@@ -93,6 +92,7 @@ def assemble(
         authorizer=env.authorizer,
         had_topics=env.had_topics,
         apply_settings=apply_settings,
+        check_stores=env.logins.check_stores,
         alter_policy=load_alter_policy(config.alter_config_policy_class_name, config.originals),
     )
     return node

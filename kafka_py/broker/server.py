@@ -244,6 +244,7 @@ class KafkaServer:
             on_broker_config=self._take_config,
             on_quotas=self._quotas.apply,
             on_user=self._logins.users.change,
+            on_repeated=self._logins.reload,
         )
 
     async def _take_config(self, config: BrokerConfig) -> None:
@@ -261,7 +262,7 @@ class KafkaServer:
             self._controller.reconfigure(config)
             self.node.replication.reconfigure(config)
         if self._sockets is not None and self._registration is not None:  # last: it fails if a port is in use
-            self._logins.reconfigure(config)
+            await self._logins.reload(config)
             self._sockets.reconfigure(config)
             self._listeners.relisten(self._sockets, self._registration, config)
 

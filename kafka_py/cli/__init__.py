@@ -9,6 +9,7 @@
     topic_admin/                   parts of kafka-topics.sh
     config_admin/                  parts of kafka-configs.sh
     acl_admin/                     kafka-acls.sh
+    certificates/                  kafka-make-certificates.sh
     group_admin/                   parts of kafka-consumer-groups.sh
     reassignment/                  parts of kafka-reassign-partitions.sh
     log_dump/                      parts of kafka-dump-log.sh

@@ -27,7 +27,7 @@ from kafka_py.broker.settings.config_edits import (
     usable,
 )
 from kafka_py.broker.settings.configs import BrokerConfig
-from kafka_py.broker.settings.setting_names import shown
+from kafka_py.broker.settings.setting_names import base_name, shown
 from kafka_py.log.model.configs import LogConfig
 from kafka_py.security.acls.vocabulary import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.zk.config_znodes import DEFAULT_ENTITY, entity_path
@@ -74,7 +74,7 @@ async def edit_settings(
         async def edit(present: dict[str, str]) -> dict[str, str] | None:
             first = present if resource.type == TOPIC else usable(present, is_default=not resource.name)
             overrides = edited(first, edits, rows)
-            return _checked(node, resource, entity, overrides, validate_only=validate_only, stored=present)
+            return await _checked(node, resource, entity, overrides, validate_only=validate_only, stored=present)
 
         # Under a lock: requests overlap, and a later one must see the changes of an earlier one.
         async with node.config_locks.hold(entity):
@@ -97,7 +97,7 @@ async def replace_settings(
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {','.join(null)}")
         given = {name: value for name, value in overrides.items() if value is not None}
         async with node.config_locks.hold(entity):
-            if _checked(node, resource, entity, given, validate_only=validate_only) is not None:
+            if await _checked(node, resource, entity, given, validate_only=validate_only) is not None:
                 await node.store.configs.change(entity, given)
                 await _use(node, entity)
     except Exception as error:
@@ -148,7 +148,7 @@ def _entity(node: Node, resource: Resource) -> str:
     return entity_path(("brokers", resource.name))
 
 
-def _checked(
+async def _checked(
     node: Node, resource: Resource, entity: str, overrides: dict[str, str], *, validate_only: bool,
     stored: Mapping[str, str] | None = None,
 ) -> dict[str, str] | None:  # fmt: skip
@@ -157,6 +157,8 @@ def _checked(
         check_topic(overrides, node.live_config)
     else:
         check_broker(overrides, node.live_config, is_default=not resource.name, stored=stored)
+        if resource.name and any(base_name(name).startswith("ssl.") for name in overrides):
+            await node.check_stores(node.live_config.with_own(overrides))
     if node.alter_policy is not None:
         node.alter_policy.validate(resource, overrides)
     if validate_only:

@@ -43,6 +43,10 @@ async def _apply_nothing(entity: str) -> None:
     """Default of `apply_settings`: does nothing."""
 
 
+async def _accept_stores(config: BrokerConfig) -> None:
+    """Default of `check_stores`: there are none."""
+
+
 @dataclass(slots=True)
 class Node:
     """One broker.
@@ -55,6 +59,7 @@ class Node:
     quotas: of clients. throttling: applies them to requests; None until there is a quota.
     apply_settings: re-reads and applies the settings of an entity, before the change notification arrives: a client
         that got the response to a change sees it here.
+    check_stores: raises ConfigError if listeners may not have the key and trust stores of these settings.
     config_locks: by entity path; held while the settings of the entity are read, changed and written.
     """
 
@@ -89,6 +94,7 @@ class Node:
     alter_policy: AlterPolicy | None = None
     config_locks: KeyedLocks = field(default_factory=KeyedLocks)
     apply_settings: Callable[[str], Awaitable[None]] = _apply_nothing
+    check_stores: Callable[[BrokerConfig], Awaitable[None]] = _accept_stores
     hosted: HostedPartitions = field(init=False)
     appends: Appends = field(init=False)
     fetches: Fetches = field(init=False)

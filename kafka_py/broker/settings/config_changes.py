@@ -33,7 +33,8 @@ class ConfigChanges:
 
     on_broker_config: called with the broker's new settings; applies them in all parts. on_quotas: called with the path
     of an entity that has quotas, and its settings. on_user: called with the name of a user, who may have credentials,
-    and the user's settings.
+    and the user's settings. on_repeated: called when the broker's settings were written and are the same, which is how
+    an administrator says that a file they name has changed.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class ConfigChanges:
         on_broker_config: Callable[[BrokerConfig], Awaitable[None]],
         on_quotas: Callable[[str, Mapping[str, str]], Awaitable[None]],
         on_user: Callable[[str, Mapping[str, str]], None],
+        on_repeated: Callable[[BrokerConfig], Awaitable[None]],
     ) -> None:
         self._broker_id = broker_id
         self._stored = stored
@@ -58,6 +60,7 @@ class ConfigChanges:
         self._on_broker_config = on_broker_config
         self._on_quotas = on_quotas
         self._on_user = on_user
+        self._on_repeated = on_repeated
 
     async def load_broker(self) -> None:
         """Reads the dynamic settings of all brokers, then those of this broker."""
@@ -108,12 +111,15 @@ class ConfigChanges:
         else:
             return
         after = {**self._live.cluster_wide, **self._live.own}
-        if after == before:
-            return
         try:
+            if after == before:
+                await self._on_repeated(self._live.current)
+                return
             await self._on_broker_config(self._live.current)
         except ConfigError as error:
             _log.error("A dynamic setting cannot be applied: %s", error.detail)
+            if after == before:
+                return
         _log.info("The broker's dynamic settings are now %s", shown(after))
 
     async def _broker_overrides(self, name: str) -> dict[str, str]:

@@ -40,6 +40,10 @@ class LiveConfig:
         self.own = self._accepted(overrides, is_default=False)
         return self._build()
 
+    def with_own(self, overrides: Mapping[str, str]) -> BrokerConfig:
+        """The table that these settings of this broker would result in. Raises ConfigError."""
+        return self.static.override({**self.cluster_wide, **overrides})
+
     def _accepted(self, overrides: Mapping[str, str], *, is_default: bool) -> dict[str, str]:
         accepted = {}
         for name, value in overrides.items():

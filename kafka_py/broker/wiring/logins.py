@@ -5,6 +5,7 @@ Source: KIP-43, KIP-84, KIP-103 (settings by listener); SaslChannelBuilder.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 
@@ -70,6 +71,18 @@ class BrokerLogins:
         own = {name: self._own_login(config, name) for name in between if name in protected and name is not None}
         self.tls.reconfigure(config)
         self._config, self._rules, self._own = config, rules, own
+
+    async def check_stores(self, config: BrokerConfig) -> None:
+        """Whether listeners may have the key and trust stores of these settings. Raises ConfigError."""
+        if self.tls.is_used:  # in a thread: passwords of stores are hashed many times
+            await asyncio.get_running_loop().run_in_executor(self.tls.executor(), self.tls.check, config)
+
+    async def reload(self, config: BrokerConfig) -> None:
+        """Takes over settings, or files of stores, that have changed. Raises ConfigError, and changes nothing then."""
+        if self.tls.is_used:
+            await asyncio.get_running_loop().run_in_executor(self.tls.executor(), self.reconfigure, config)
+        else:
+            self.reconfigure(config)
 
     # ---- clients of this broker
 

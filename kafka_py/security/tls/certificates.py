@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.serialization import (
     KeySerializationEncryption,
     NoEncryption,
     PrivateFormat,
+    load_pem_private_key,
     pkcs12,
 )
 from cryptography.x509.oid import NameOID
@@ -63,8 +64,16 @@ class Certified:
 class Authority:
     """Signs certificates. now_ms: the time at which it is made, in ms since 1970."""
 
-    def __init__(self, now_ms: float, name: str = "kafka_py development authority", days: int = 3650) -> None:
+    def __init__(
+        self, now_ms: float, name: str = "kafka_py development authority", days: int = 3650, stored: str | None = None
+    ) -> None:
+        """stored: what `with_key` of an earlier one returned, to go on with that."""
         self._now = datetime.datetime.fromtimestamp(now_ms / 1000, datetime.UTC)
+        if stored is not None:
+            self._key: Any = load_pem_private_key(stored.encode(), None)
+            self.certificate = x509.load_pem_x509_certificate(stored.encode())
+            self._name = self.certificate.subject
+            return
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = _name(name)
         usage = x509.KeyUsage(
@@ -78,6 +87,11 @@ class Authority:
 
     def pem(self) -> str:
         return _text(self.certificate)
+
+    def with_key(self) -> str:
+        """Key and certificate, to keep."""
+        data: bytes = self._key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        return data.decode() + self.pem()
 
     def pkcs12(self, password: str) -> bytes:
         """A trust store, which Java reads as well."""

@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import logging
+import os
+import ssl
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
@@ -10,9 +12,10 @@ import pytest
 
 pytest.importorskip("cryptography")
 
-from kafka_py.base.errors import ConfigError
+from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.admin.client import AsyncAdminClient
+from kafka_py.clients.admin.resources import AlterConfig, ConfigResource, ConfigResourceType
 from kafka_py.clients.admin.topics import NewTopic
 from kafka_py.clients.consumer.async_consumer import AsyncConsumer
 from kafka_py.clients.errors import AuthenticationError
@@ -190,5 +193,54 @@ def test_a_wrong_store_password_stops_the_start_with_one_line(tmp_path: Path, fi
         with pytest.raises(ConfigError, match=r"ssl\.keystore\.location: .*broker\.p12 cannot be used: the password"):
             async with running(tmp_path, settings):
                 pass
+
+    asyncio.run(run())
+
+
+def test_a_keystore_is_replaced_while_the_broker_runs(tmp_path: Path, files: CertificateFiles) -> None:
+    name = "listener.name.ssl.ssl.keystore.location"
+    own = ConfigResource(ConfigResourceType.BROKER, "0")
+
+    async def shown(broker: LocalBroker) -> bytes:
+        """The certificate of a new connection."""
+        context = ssl.create_default_context(cafile=str(files.authority_pem))
+        _, writer = await asyncio.open_connection("localhost", broker.server.ports["SSL"], ssl=context)
+        found: bytes = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        writer.close()
+        return found
+
+    async def run() -> None:
+        async with (
+            running(tmp_path, {**BOTH, **files.broker()}) as broker,
+            AsyncAdminClient({**at(broker), **files.client()}) as admin,
+        ):
+
+            async def change(path: str) -> None:
+                (await admin.incremental_alter_configs({own: [AlterConfig(name, path)]})).all()
+
+            first = await shown(broker)
+            renewed = files.keystore("renewed", files.issue("broker", HOSTS))["ssl.keystore.location"]
+            await change(renewed)
+            second = await shown(broker)
+            assert second != first
+            for wrong, words in (
+                (files.keystore("other", files.issue("other", HOSTS)), "CN=broker became CN=other"),
+                (files.keystore("fewer", files.issue("broker", HOSTS[:1])), "lacks the subject alternative names"),
+                ({"ssl.keystore.location": "/none.p12"}, "cannot read /none.p12"),
+            ):
+                with pytest.raises(KafkaError, match=words) as found:
+                    await change(wrong["ssl.keystore.location"])
+                assert found.value.code is ErrorCode.INVALID_REQUEST
+            assert await shown(broker) == second
+            files.keystore("renewed", files.issue("broker", HOSTS))
+            os.utime(renewed, (1, 1))
+            assert await shown(broker) == second
+            await change(renewed)  # the same path again: the file is another one
+            await broker.until(lambda: True)
+            assert await shown(broker) not in (first, second)
+            await admin.list_topics()  # the connection from before the changes
+            (settings,) = (await admin.describe_configs([own])).all().values()
+            assert settings["ssl.keystore.password"].value is None
+            assert settings["ssl.keystore.password"].is_sensitive
 
     asyncio.run(run())
