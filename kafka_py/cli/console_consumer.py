@@ -72,6 +72,9 @@ def parser() -> CommandParser:
                      "null.literal (default: null), key.deserializer, value.deserializer, headers.deserializer. A "
                      "property under a deserializer's name, such as key.deserializer.encoding, is for it.",
                      metavar="String: prop")  # fmt: skip
+    table.option("--output", "Print every record with key, headers and timestamp as a line of json or csv, as "
+                 "kafka-console-producer.sh --input reads them. Our own; not with --formatter and --property.",
+                 choices=("json", "csv"))  # fmt: skip
     table.option("--key-deserializer", "The class that reads keys, such as "
                  "org.apache.kafka.common.serialization.LongDeserializer.", metavar="String: deserializer")  # fmt: skip
     table.option("--value-deserializer", "The class that reads values.", metavar="String: deserializer")
@@ -96,6 +99,8 @@ def check(options: argparse.Namespace) -> None:
         raise UsageError("Options from-beginning and offset cannot be specified together.")
     if options.isolation_level not in ("read_committed", "read_uncommitted"):
         raise UsageError(f"Unknown isolation level {options.isolation_level}: it is read_committed or read_uncommitted")
+    if options.output is not None and ("formatter" in given or options.property):
+        raise UsageError("Option output can't be used with options formatter and property")
     start_of(options)
     require(options, "bootstrap-server")
 
@@ -304,7 +309,13 @@ def consume(options: argparse.Namespace) -> int:
     from kafka_py.cli.console.message_formatters import formatter_named
     from kafka_py.clients.consumer.consumer import Consumer
 
-    formatter = formatter_named(options.formatter, formatter_properties(options))
+    formatter: MessageFormatter
+    if options.output is not None:
+        from kafka_py.cli.console.record_files import record_formatter
+
+        formatter = record_formatter(options.output)
+    else:
+        formatter = formatter_named(options.formatter, formatter_properties(options))
     timeout_s = None if options.timeout_ms is None or options.timeout_ms < 0 else options.timeout_ms / 1000
     code = 0
     with EndSignals() as signals:

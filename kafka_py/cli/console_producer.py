@@ -18,6 +18,7 @@ from kafka_py.cli.common.command import CommandParser, UsageError, log_warnings,
 from kafka_py.cli.common.termination import Terminated, termination_as_exception
 from kafka_py.cli.console.interruptible_input import interruptible
 from kafka_py.cli.console.line_reader import CLASSIC_NAME, RecordReader, reader_named
+from kafka_py.cli.console.record_files import RecordFileReader
 
 if TYPE_CHECKING:
     from kafka_py.clients.producer.batches import RecordMetadata
@@ -71,8 +72,12 @@ def parser() -> CommandParser:
                  default=102_400)  # fmt: skip
     table.option("--line-reader", f"The class that reads records: {CLASSIC_NAME} (the default) or a Python class "
                  "package.module.Class.", metavar="String: reader_class")  # fmt: skip
+    table.option("--input", "Read records with keys, headers and timestamps as lines of json or csv, as "
+                 "kafka-console-consumer.sh --output writes them. Our own; not with --line-reader.",
+                 choices=("json", "csv"))  # fmt: skip
     table.repeatable("--property", "A property of the line reader: parse.key=true|false (default: false), "
-                     "key.separator=<text> (default: tab), ignore.error=true|false (default: false).",
+                     "key.separator=<text> (default: tab), ignore.error=true|false (default: false); with --input "
+                     "keep.partition=true|false (default: false).",
                      metavar="String: prop")  # fmt: skip
     table.repeatable("--producer-property", "A setting of the producer; overrides --producer.config.",
                      metavar="String: producer_prop")  # fmt: skip
@@ -96,6 +101,8 @@ def check(options: argparse.Namespace) -> None:
     require(options, "topic")
     if options.bootstrap_server is None and options.broker_list is None:
         require(options, "bootstrap-server")
+    if options.input is not None and options.line_reader is not None:
+        raise UsageError("Option input can't be used with option line-reader")
     if options.compression_codec not in CODECS:
         raise UsageError(f"Unknown compression codec {options.compression_codec}: it is one of {', '.join(CODECS)}")
 
@@ -143,17 +150,33 @@ def send_one_by_one(reader: RecordReader, producer: Producer, topic: str) -> Non
         producer.send(topic, value, key).result()
 
 
+def send_file(reader: RecordFileReader, producer: Producer, topic: str, failures: Failures, *, sync: bool) -> None:
+    """Sends the records of a file, each as it was. With `sync` it waits for each answer, and raises KafkaError."""
+    for key, value, headers, timestamp, partition in reader.records():
+        try:
+            sent = producer.send(topic, value, key, partition, timestamp, headers, failures.answered)
+        except KafkaError as error:
+            failures.report(error)
+        else:
+            if sync:
+                sent.result()
+
+
 def _prompt() -> None:
     print(">", end="", flush=True)
 
 
-def produce(properties: Mapping[str, str], options: argparse.Namespace, reader: RecordReader) -> None:
+def produce(
+    properties: Mapping[str, str], options: argparse.Namespace, reader: RecordReader | RecordFileReader
+) -> None:
     """Sends all there is; what was handed over is sent even if the reading fails or is interrupted."""
     failures = Failures(options.topic)
     from kafka_py.clients.producer.producer import Producer
 
     with Producer(properties) as producer:
-        if options.sync:
+        if isinstance(reader, RecordFileReader):
+            send_file(reader, producer, options.topic, failures, sync=options.sync)
+        elif options.sync:
             send_one_by_one(reader, producer, options.topic)
         else:
             send_all(reader, producer, options.topic, failures)
@@ -167,7 +190,11 @@ def main(arguments: Sequence[str]) -> int:
     properties = producer_properties(options)
     reader_properties = {"topic": options.topic, **pairs(options.property, "property")}
     on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    reader = reader_named(options.line_reader, _prompt if on_terminal else None)
+    reader: RecordReader | RecordFileReader
+    if options.input is not None:
+        reader = RecordFileReader(options.input)
+    else:
+        reader = reader_named(options.line_reader, _prompt if on_terminal else None)
     try:
         with interruptible(sys.stdin.buffer) as stream, termination_as_exception():
             reader.configure(stream, reader_properties)

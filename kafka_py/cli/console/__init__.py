@@ -4,5 +4,6 @@
     interruptible_input.py  standard input that a signal interrupts
     message_formatters.py   how records are printed
     internal_formatters.py  formatters of the brokers' own topics
+    record_files.py         JSON lines and CSV, out and in again
     record_texts.py         keys and values as text
 """

@@ -202,3 +202,32 @@ def test_the_performance_tests(bootstrap, topic):
     assert header == HEADER
     figures = line.split(", ")
     assert len(figures) == 10 and figures[2] == f"{20000 * 100 / 1024 / 1024:.4f}" and figures[4] == "20000"
+
+
+@pytest.mark.parametrize("form", ["json", "csv"])
+def test_a_topic_goes_through_a_file_and_comes_back_as_it_was(bootstrap, topic, form):
+    """Keys, nulls, bytes that are no text, headers and timestamps; the other topic's export is the same file."""
+    first, second = Console(bootstrap, topic), Console(bootstrap, f"{topic}-copy")
+    lines = [
+        b'{"key": "k", "value": "one", "timestamp": 1600000000000, "headers": [["h", "x"], ["h", null]]}',
+        b'{"key": null, "value": {"base64": "/wA="}, "timestamp": 1600000000001}',
+        b'{"key": "k", "value": null, "timestamp": 1600000000002}',
+        '{"value": "zwei\\nZeilen: ü", "timestamp": 1600000000003}'.encode(),
+    ]
+    done = first.produce(b"\n".join(lines), "--input", "json")
+    assert (done.returncode, done.stderr) == (0, b"")
+    limits = ("--from-beginning", "--max-messages", "4", "--output", form)
+    exported = first.consume(*limits).stdout
+    assert second.produce(exported, "--input", form, "--property", "keep.partition=true", "--sync").returncode == 0
+    again = second.consume(*limits).stdout
+    assert again == exported.replace(topic.encode(), f"{topic}-copy".encode())
+    assert b"1600000000003" in again
+
+
+def test_a_file_that_is_malformed_ends_the_import_at_its_line(bootstrap, topic):
+    done = Console(bootstrap, topic).produce(b'{"value": "a"}\n{"value"}\n', "--input", "json")
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"Error: Line 2 is not a record in JSON: ")
+    refused = Console(bootstrap, topic).consume("--output", "json", "--property", "print.key=true")
+    assert refused.returncode == 1
+    assert refused.stderr.startswith(b"Option output can't be used with options formatter and property")
