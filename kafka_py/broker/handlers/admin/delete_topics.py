@@ -36,8 +36,9 @@ async def handle(node: Node, context: RequestContext, request: DeleteTopicsReque
         results.append(result)
         try:
             name = _resolve(node, context, asked_name, asked_id)
-            result.name, result.topic_id = name, node.metadata.topic_id(name)
+            result.name = name
             _authorize(node, context, name)
+            result.topic_id = node.metadata.topic_id(name)
             mutations.take(len(node.metadata.partitions_of(name)))
             await node.topics.delete(name)
             queued.setdefault(name, []).append(result)

@@ -7,6 +7,7 @@ import pytest
 from authorization_cases import CASES, Case, Denied, made, request_of
 
 from kafka_py.base.errors import ErrorCode
+from kafka_py.base.ids import ZERO_UUID
 from kafka_py.security.acls.authorization import AllowAll, Asker, Audit
 from kafka_py.security.acls.vocabulary import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.testing.local_broker import LocalBroker, on_broker
@@ -136,6 +137,17 @@ async def test_a_topic_deleted_by_id_is_named_to_those_who_may_describe_it(broke
         broker.server.node.authorizer = Recorder(denied)
         (row,) = (await broker.ask(request, 6)).responses
         assert (row.name, row.topic_id, row.error_code) == (name, topic_id, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+
+
+@on_broker(**ONE_BROKER)
+async def test_a_topic_that_may_not_be_deleted_by_name_looks_like_one_that_does_not_exist(broker: LocalBroker) -> None:
+    await broker.create_topic("t")
+    named = [{"name": name, "topic_id": ZERO_UUID} for name in ("t", "absent")]
+    broker.server.node.authorizer = Recorder(((Operation.DELETE, ResourceType.TOPIC),))
+    answer = await broker.ask(made(APIS[ApiKey.DELETE_TOPICS].request, {"topics": named}), 6)
+    assert [(row.topic_id, row.error_code) for row in answer.responses] == [
+        (ZERO_UUID, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    ] * 2
 
 
 @on_broker(**ONE_BROKER)
