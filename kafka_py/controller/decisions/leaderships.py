@@ -15,7 +15,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from kafka_py.base.ids import NO_LEADER, TopicPartition
 from kafka_py.controller.decisions.plan import Plan, Worked, slices
-from kafka_py.controller.decisions.znode_steps import CreateLeaderships, ReadLeaderships, UpdateLeaderships
+from kafka_py.controller.decisions.znode_steps import (
+    CreateLeaderships,
+    ReadLeadership,
+    ReadLeaderships,
+    UpdateLeaderships,
+)
 from kafka_py.controller.model.controller_context import ControllerContext, Leadership
 from kafka_py.controller.model.elections import Elected
 
@@ -149,6 +154,13 @@ def refresh(cluster: ControllerContext, partitions: Collection[TopicPartition]) 
                 cluster.set_leadership(partition, stored)
         yield from Worked(len(some))
     return overwritten
+
+
+def read(cluster: ControllerContext, partition: TopicPartition, *, watches: bool = False) -> Plan[Leadership | None]:
+    """The present leadership in ZooKeeper; what the context has in place of the late write of a former leader."""
+    stored = yield from ReadLeadership(partition, watches)
+    known = cluster.leadership(partition)
+    return known if stored is not None and _is_overwritten(known, stored) else stored
 
 
 def _is_overwritten(known: Leadership | None, stored: Leadership) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import NO_LEADER, TopicPartition
 from kafka_py.base.texts import listed
-from kafka_py.controller.decisions import deletion
+from kafka_py.controller.decisions import deletion, leaderships
 from kafka_py.controller.decisions.batch import RequestBatch
 from kafka_py.controller.decisions.leaderships import bump_epochs
 from kafka_py.controller.decisions.notes import LogLines
@@ -24,7 +24,6 @@ from kafka_py.controller.decisions.settings import Settings
 from kafka_py.controller.decisions.steps import Put, ReplyToCaller, Send, update_metadata
 from kafka_py.controller.decisions.znode_steps import (
     ForgetPartition,
-    ReadLeadership,
     ReadReassignments,
     RemoveReassignments,
     WatchEmptyReassignments,
@@ -151,7 +150,7 @@ def _would_drop_all_in_sync(
     dropped = without(cluster.assignment(partition).replicas, assignment.replicas)
     if not dropped:
         return False
-    state = yield from ReadLeadership(partition)
+    state = yield from leaderships.read(cluster, partition)
     return state is not None and bool(state.isr) and set(state.isr) <= set(dropped)
 
 
@@ -159,7 +158,7 @@ def maybe_complete(cluster: ControllerContext, partition: TopicPartition) -> Pla
     """Completes a reassignment after a change of the in-sync set, if the new replicas are in it."""
     if partition in cluster.reassigning:
         assignment = cluster.assignment(partition)
-        if (yield from _is_complete(partition, assignment)):
+        if (yield from _is_complete(cluster, partition, assignment)):
             yield from _advance(cluster, partition, assignment)
 
 
@@ -170,7 +169,7 @@ def _advance(cluster: ControllerContext, partition: TopicPartition, assignment: 
     """Continues the reassignment to `assignment` as far as possible: phase A, or phase B and completion."""
     cluster.mark_ineligible((partition.topic,))
     yield from _take_over(cluster, partition, assignment)
-    if (yield from _is_complete(partition, assignment)):
+    if (yield from _is_complete(cluster, partition, assignment)):
         yield from _finish(cluster, partition, assignment)
     else:
         yield from _announce(cluster, partition, assignment)  # A1
@@ -200,11 +199,13 @@ def _replace_dropped_leader(cluster: ControllerContext, partition: TopicPartitio
             yield from move_partitions(cluster, (partition,), state)
 
 
-def _is_complete(partition: TopicPartition, assignment: PartitionAssignment) -> Plan[bool]:
+def _is_complete(
+    cluster: ControllerContext, partition: TopicPartition, assignment: PartitionAssignment
+) -> Plan[bool]:
     """Whether all target replicas are in sync according to ZooKeeper; watches the state if not."""
     if not assignment.is_being_reassigned:
         return True
-    state = yield from ReadLeadership(partition, watches=True)
+    state = yield from leaderships.read(cluster, partition, watches=True)
     return state is not None and set(assignment.target) <= set(state.isr)
 
 

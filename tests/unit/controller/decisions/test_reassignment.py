@@ -1,4 +1,4 @@
-"""Reassignments that cannot be begun. Their steps are in the transcripts."""
+"""Reassignments that cannot be begun or completed. Their steps are in the transcripts."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.controller.decisions.plan import Step
-from kafka_py.controller.decisions.reassignment import start_from_request
+from kafka_py.controller.decisions.reassignment import maybe_complete, start_from_request
 from kafka_py.controller.decisions.znode_steps import WriteAssignments
 from kafka_py.testing.fakes.controller_transcripts import ControllerScript
 from kafka_py.testing.fakes.controller_znodes import TABLE, result_of
@@ -53,3 +53,16 @@ def test_every_partition_has_its_own_answer(script: ControllerScript) -> None:
         T0: ErrorCode.INVALID_REPLICA_ASSIGNMENT,
         unknown: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     }
+
+
+def test_a_late_write_of_a_former_leader_completes_no_reassignment() -> None:
+    """It names the target as in sync, which has none of the records; the other replicas would be deleted."""
+    script = ControllerScript()
+    for command in ("brokers 1 2 3 4", "topic t 1,2", "reassign t-0 3,4", "late-write t-0 3 7 3,4"):
+        script.perform(command)
+    result_of(maybe_complete(script.cluster, T0),
+              lambda step: script.znodes.perform(step) if type(step) in TABLE else None)  # fmt: skip
+    assert script.cluster.reassigning == {T0}
+    assert script.cluster.assignment(T0).replicas == (3, 4, 1, 2)
+    assert script.perform("late-write t-0 3 7 3,4 announced")[-1].startswith("UpdateMetadata")
+    assert script.znodes.leaderships[T0][:3] == (1, 8, (1,))
