@@ -1,8 +1,9 @@
 """kafka-replica-verification.sh: compares what the replicas of topics hold, batch by batch, until it is stopped.
 
 Every replica is read as such, by its own broker (replica id -2, a debugging consumer). Offsets and checksums of the
-batches below the high watermark must agree. Checksums are computed from what is read: Apache Kafka's tool compares the
-stored ones, which remain equal where a disk has changed the records. Source: docs/reference/tools.md, section 19.
+batches below the high watermark must agree. Checksums are computed from what is read as well: Apache Kafka's tool
+compares the stored ones, which remain equal where a disk has changed the records.
+Source: docs/reference/tools.md, section 19.
 """
 
 from __future__ import annotations
@@ -43,11 +44,18 @@ def parser() -> CommandParser:
     return table
 
 
+class FetchedBatch(NamedTuple):
+    """A header, which has the stored checksum, and the checksum that was computed."""
+
+    header: BatchHeader
+    computed: int
+
+
 class Fetched(NamedTuple):
-    """What one replica answered: its high watermark and the headers of its batches, with their computed checksums."""
+    """What one replica answered."""
 
     high_watermark: int
-    batches: Sequence[BatchHeader]
+    batches: Sequence[FetchedBatch]
 
 
 class Compared(NamedTuple):
@@ -65,27 +73,26 @@ class Compared(NamedTuple):
 def compare(partition: TopicPartition, offset: int, replicas: Mapping[int, Fetched]) -> Compared:
     """Goes through the batches of all replicas side by side, as far as every one has them below its watermark."""
     unmatched: list[str] = []
-    rows = [list(zip(_below(one), strict=True)) for one in replicas.values()]
-    for together in zip(*rows, strict=False):
-        batches = dict(zip(replicas, (row[0] for row in together), strict=True))
-        (first_id, first), *others = batches.items()
-        for replica, batch in others:
+    for together in zip(*map(_below, replicas.values()), strict=False):
+        (first_id, (first, expected)), *others = zip(replicas, together, strict=True)
+        for replica, (batch, computed) in others:
             if batch.last_offset != first.last_offset:
                 broken = (f"partition {partition}: replica {first_id}'s offset {first.last_offset} doesn't match "
                           f"replica {replica}'s offset {batch.last_offset}")  # fmt: skip
                 return Compared(offset, 0, unmatched, broken)
-            if batch.crc != first.crc:
+            if (batch.crc, computed) != (first.crc, expected):
+                one, other = (expected, computed) if computed != expected else (first.crc, batch.crc)
                 unmatched.append(
                     f"partition {partition} has unmatched checksum at offset {batch.last_offset}; replica {first_id}'s "
-                    f"checksum {first.crc}; replica {replica}'s checksum {batch.crc}"
+                    f"checksum {one}; replica {replica}'s checksum {other}"
                 )
         offset = first.next_offset
     return Compared(offset, max(one.high_watermark for one in replicas.values()) - offset, unmatched)
 
 
-def _below(fetched: Fetched) -> list[BatchHeader]:
+def _below(fetched: Fetched) -> list[FetchedBatch]:
     """The batches up to the high watermark."""
-    return [batch for batch in fetched.batches if batch.last_offset < fetched.high_watermark]
+    return [batch for batch in fetched.batches if batch.header.last_offset < fetched.high_watermark]
 
 
 class Verification:
@@ -183,7 +190,7 @@ def read_fetched(partition: TopicPartition, broker: int, high_watermark: int, re
 
     try:
         batches = [
-            header._replace(crc=computed_crc(record_set, position, header))
+            FetchedBatch(header, computed_crc(record_set, position, header))
             for position, header in iter_headers(record_set)
         ]
     except CorruptBatch as corrupt:

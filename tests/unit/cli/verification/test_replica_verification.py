@@ -6,8 +6,8 @@ import pytest
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.cli.common.command import CommandFailed, UsageError
-from kafka_py.cli.verification.replica_verification import Fetched, compare, main, read_fetched
-from kafka_py.records.batch import read_header
+from kafka_py.cli.verification.replica_verification import Fetched, FetchedBatch, compare, main, read_fetched
+from kafka_py.records.batch import CRC_START, read_header
 from kafka_py.records.builder import BatchBuilder
 
 T0 = TopicPartition("t", 0)
@@ -20,7 +20,8 @@ def batches(*values, base=0):
         builder = BatchBuilder()
         builder.append(1000, None, value)
         builder.append(1000, None, value)
-        headers.append(read_header(builder.build())._replace(base_offset=base + 2 * number))
+        header = read_header(builder.build())._replace(base_offset=base + 2 * number)
+        headers.append(FetchedBatch(header, header.crc))
     return headers
 
 
@@ -46,16 +47,20 @@ def test_another_checksum_is_told():
     assert result.next_offset == 4
 
 
-def test_changed_records_are_told_though_their_stored_checksum_is_the_same():
+@pytest.mark.parametrize("position", [-3, CRC_START - 1], ids=["records", "checksum"])
+def test_what_a_disk_has_changed_is_told_be_it_the_records_or_the_stored_checksum(position):
     builder = BatchBuilder()
     builder.append(1000, None, b"value")
     sound = builder.build()
     rotten = bytearray(sound)
-    rotten[-3] ^= 1
+    rotten[position] ^= 1
     read = {1: read_fetched(T0, 1, 1, bytes(sound)), 2: read_fetched(T0, 2, 1, bytes(rotten))}
-    assert read[1].batches == [read_header(sound)]
+    assert read[1].batches == [FetchedBatch(header := read_header(sound), header.crc)]
     [line] = compare(T0, 0, read).unmatched
-    assert line.startswith("partition t-0 has unmatched checksum at offset 0; replica 1's checksum")
+    assert re.fullmatch(
+        rf"partition t-0 has unmatched checksum at offset 0; replica 1's checksum {header.crc}; "
+        rf"replica 2's checksum (?!{header.crc})\d+", line
+    )  # fmt: skip
 
 
 def test_a_header_that_cannot_be_one_ends_it():
