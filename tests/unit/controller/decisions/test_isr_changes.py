@@ -87,3 +87,9 @@ def test_a_topic_to_be_deleted_is_not_announced_after_a_late_write() -> None:
     world.script.cluster.queued.add("t")
     result_of(isr_change(world.script.cluster, IsrChangeNotification(), world.settings), world.perform)
     assert world.script.znodes.leaderships[T0] == late
+
+
+def test_the_leader_that_is_put_back_is_sent_to_live_replicas_only() -> None:
+    script = World().script
+    script.perform("kill 2")
+    assert "LeaderAndIsr -> 1: t-0 leader 1 epoch 8 isr [1]" in script.perform("late-write t-0 2 7 2 announced")

@@ -1,10 +1,11 @@
 """Deciding and writing leaders: lost races are run again, newer controllers win, writes are fenced."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
-from kafka_py.base.ids import TopicPartition
+from kafka_py.base.ids import NO_LEADER, TopicPartition
 from kafka_py.controller.decisions.leaderships import (
     Decided,
     MoveFailed,
@@ -15,11 +16,13 @@ from kafka_py.controller.decisions.leaderships import (
     revise,
     successor,
 )
-from kafka_py.controller.decisions.plan import Plan
+from kafka_py.controller.decisions.plan import Plan, Step
+from kafka_py.controller.decisions.znode_steps import UpdateLeaderships
 from kafka_py.controller.model.controller_context import ControllerContext, Leadership
 from kafka_py.controller.model.elections import Elected
 from kafka_py.testing.fakes.controller_znodes import ControllerZnodes, result_of
 from kafka_py.zk.access import ControllerMoved
+from kafka_py.zk.partitions import StateUpdates
 from kafka_py.zk.session import ZkError
 
 T0, T1, T7 = (TopicPartition("t", number) for number in (0, 1, 7))
@@ -148,6 +151,47 @@ def test_after_an_unknown_change_and_a_late_write_the_leader_alone_is_in_sync(
     overwrite(znodes, 2, 3)
     result_of(bump_epochs(cluster, [T0]), znodes.perform)
     assert znodes.leaderships[T0] == (1, 4, (1,), 1, 3)
+
+
+def test_without_a_leader_all_known_replicas_stay_in_sync_after_late_writes(
+    cluster: ControllerContext, znodes: ControllerZnodes
+) -> None:
+    made(cluster, znodes)
+    leaderless = Leadership(NO_LEADER, 1, (1, 2), 1, 1)
+    cluster.set_leadership(T0, leaderless)
+    znodes.leaderships[T0] = leaderless
+    znodes.write_isr(T0, (2, 1))
+    overwrite(znodes, 2, 3)
+    result_of(bump_epochs(cluster, [T0]), znodes.perform)
+    assert znodes.leaderships[T0] == (NO_LEADER, 4, (1, 2), 1, 4)
+
+
+def test_a_late_write_with_the_leader_and_epoch_that_were_to_be_written_is_one(
+    cluster: ControllerContext, znodes: ControllerZnodes
+) -> None:
+    made(cluster, znodes)
+    znodes.leaderships[T0] = Leadership(1, 1, (1,), 1, 1)
+    result_of(bump_epochs(cluster, [T0]), znodes.perform)
+    assert znodes.leaderships[T0] == (1, 2, (1, 2), 1, 2)
+
+
+def test_after_an_unknown_change_a_write_whose_response_was_lost_is_no_late_one(
+    cluster: ControllerContext, znodes: ControllerZnodes
+) -> None:
+    made(cluster, znodes)
+    znodes.write_isr(T0, (1, 3))
+    writes = []
+
+    def perform(step: Step[Any]) -> Any:
+        result = znodes.perform(step)
+        if isinstance(step, UpdateLeaderships):
+            writes.append(step)
+            if len(writes) == 2:
+                return StateUpdates({}, [T0], {})
+        return result
+
+    result_of(bump_epochs(cluster, [T0]), perform)
+    assert znodes.leaderships[T0] == (1, 2, (1, 3), 1, 3)
 
 
 def test_a_write_of_this_controller_whose_response_was_lost_is_no_late_one(

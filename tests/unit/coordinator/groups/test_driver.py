@@ -188,6 +188,34 @@ def test_a_written_record_whose_decision_raises_is_decided_on_again(monkeypatch:
     assert world.stable("b")
 
 
+def test_who_waits_for_a_written_record_waits_until_it_is_decided_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = GroupWorld()
+    (member,) = world.stable("a")
+    world.store.holding = True
+    assert world.leave(member) == [ErrorCode.NONE]
+    states: list[str] = []
+    assert world.membership.once_written(GROUP, lambda: states.append(world.state))
+    with monkeypatch.context() as patched:
+        patched.setattr(driver, "handle", _fails_after_writes)
+        world.store.release()
+    assert states == []
+    world.pass_ms(TRY_AGAIN_MS)
+    assert states == ["Empty"]
+
+
+def test_a_written_record_of_a_group_that_was_unloaded_is_not_decided_on_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = GroupWorld()
+    (member,) = world.stable("a")
+    world.store.holding = True
+    world.leave(member)
+    world.membership.on_unloaded(world.group)
+    monkeypatch.setattr(driver, "handle", _fails_after_writes)
+    world.store.release()
+    assert world.timers.pending == 0
+
+
 def _fails_after_writes(group: Group, event: Event, moment: Moment) -> GroupOutcome:
     if isinstance(event, RecordWritten):
         raise ZeroDivisionError("nobody foresaw this")

@@ -12,7 +12,14 @@ from kafka_py.coordinator.transactions.driver import COMPLETE_AGAIN, COMPLETION_
 from kafka_py.coordinator.transactions.machine import TransactionMoment, handle
 from kafka_py.coordinator.transactions.markers import MarkerOutcome, MarkersDone, TransactionMarkers
 from kafka_py.coordinator.transactions.outcome import TransactionOutcome
-from kafka_py.coordinator.transactions.requests import Appended, EndTransaction, MarkersEnded, TransactionEvent
+from kafka_py.coordinator.transactions.requests import (
+    AddPartitions,
+    Appended,
+    EndTransaction,
+    MarkersEnded,
+    TransactionEvent,
+    TransactionReply,
+)
 from kafka_py.coordinator.transactions.states import (
     COMPLETE_ABORT,
     COMPLETE_COMMIT,
@@ -265,6 +272,44 @@ def test_a_result_whose_decision_raises_is_handled_again(
         world.sender.end()
     assert asked.error is ErrorCode.NONE
     assert world.transaction().state is COMPLETE_COMMIT
+
+
+def test_a_result_whose_decision_raised_is_not_handled_by_the_former_coordinator(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = TransactionWorld()
+    producer = world.init().reply
+    world.add(producer, T0)
+    with monkeypatch.context() as patched:
+        patched.setattr(driver, "handle", _fails_after_appends)
+        asked = world.end(producer)
+    world.become_coordinator()
+    world.clock.advance(DECIDE_AGAIN_MS)
+    assert asked.error is ErrorCode.NOT_COORDINATOR
+
+
+def test_a_result_that_was_handled_is_not_handled_again_because_its_response_raises(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    world = TransactionWorld()
+    producer = world.init().reply
+
+    def answer(_reply: TransactionReply) -> None:
+        raise ZeroDivisionError("nobody foresaw this")
+
+    request = AddPartitions(producer.producer_id, producer.producer_epoch, (T0,))
+    world.coordinator.add_partitions("tx", request, answer)
+    world.clock.advance(DECIDE_AGAIN_MS)
+    assert caplog.text.count("tx failed") == 1
+    assert world.transaction().state is ONGOING
+
+
+def _fails_after_appends(
+    transaction: Transaction, event: TransactionEvent, moment: TransactionMoment
+) -> TransactionOutcome:
+    if isinstance(event, Appended):
+        raise ZeroDivisionError("nobody foresaw this")
+    return handle(transaction, event, moment)
 
 
 def test_ids_that_expire_are_removed_together() -> None:

@@ -248,3 +248,5 @@ def test_restored_batches_say_which_sequence_is_next_also_over_the_largest():
     assert check(known, pid=1, epoch=0, sequence=LARGEST) is None
     known.apply(header(21, pid=1, epoch=0, sequence=LARGEST), 21)
     assert check(known, pid=1, epoch=0, sequence=0) is None
+    known.restore(2, ProducerStateEntry(0, [AppendedBatch(LARGEST, 20, 4, 1000)]))
+    assert check(known, pid=2, epoch=0, sequence=0) is None
