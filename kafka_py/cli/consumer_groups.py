@@ -16,6 +16,7 @@ from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.cli.common.command import CommandFailed, Refused, log_warnings, run
 from kafka_py.cli.common.connection_options import admin_properties
+from kafka_py.cli.common.documents import print_document
 from kafka_py.cli.group_admin import consumer_groups_options
 from kafka_py.cli.java_compat.java_errors import classic_text
 
@@ -45,6 +46,9 @@ async def groups_of(admin: AsyncAdminClient, options: argparse.Namespace) -> lis
 async def list_groups(admin: AsyncAdminClient, options: argparse.Namespace) -> None:
     states = consumer_groups_options.wanted_states(options)
     groups = await admin.list_consumer_groups(states=states, timeout=options.timeout / 1000)
+    if options.output is not None:
+        print_document([{"group": group.group_id, "state": group.state} for group in groups], options.output)
+        return
     if options.state is None:
         for group in groups:
             print(group.group_id)
@@ -61,6 +65,7 @@ async def list_groups(admin: AsyncAdminClient, options: argparse.Namespace) -> N
 async def describe(admin: AsyncAdminClient, options: argparse.Namespace) -> None:
     from kafka_py.cli.group_admin.group_description import (
         collect_offsets,
+        group_documents,
         member_lines,
         offset_lines,
         says_more,
@@ -68,6 +73,9 @@ async def describe(admin: AsyncAdminClient, options: argparse.Namespace) -> None
     )
 
     groups, timeout = await groups_of(admin, options), options.timeout / 1000
+    if options.output is not None:
+        print_document(await group_documents(admin, groups, timeout), options.output)
+        return
     if options.members or options.state is not None:
         described = (await admin.describe_consumer_groups(groups, timeout=timeout)).all()
         for group, description in sorted(described.items()):

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from kafka_py.base.ids import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, TopicPartition
 from kafka_py.base.properties import read_properties
 from kafka_py.cli.common.command import CommandFailed, CommandParser, UsageError, log_warnings, require, run
+from kafka_py.cli.common.documents import output_option, print_document
 
 
 def parser() -> CommandParser:
@@ -29,6 +30,7 @@ def parser() -> CommandParser:
                  metavar="Long: timestamp/-1/-2", default=LATEST_TIMESTAMP)  # fmt: skip
     table.option("--max-wait-ms", "Accepted without effect.", kind=int, metavar="Integer: ms", default=1000)
     table.option("--offsets", "Accepted without effect.", kind=int, metavar="Integer: count", default=1)
+    output_option(table)
     return table
 
 
@@ -113,6 +115,11 @@ def show(options: argparse.Namespace) -> int:
         else:
             found = consumer.offsets_for_times(dict.fromkeys(partitions, options.time))
             offsets = {partition: answer and answer.offset for partition, answer in found.items()}
+    if options.output is not None:
+        found_offsets = [{"topic": topic, "partition": number, "offset": offsets.get(TopicPartition(topic, number))}
+                         for topic, number in partitions]  # fmt: skip
+        print_document(found_offsets, options.output)
+        return 0
     for line in lines(partitions, offsets):
         print(line)
     return 0

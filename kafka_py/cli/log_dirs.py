@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kafka_py.cli.common.command import CommandParser, UsageError, log_warnings, require, run
 from kafka_py.cli.common.connection_options import add_connection, admin_properties
+from kafka_py.cli.common.documents import output_option, print_document
 from kafka_py.cli.java_compat.java_errors import exception_name
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def parser() -> CommandParser:
     table.option("--topic-list", "Only these topics, parted by commas.", metavar="String: topics", default="")
     table.option("--broker-list", "Only these brokers, by id, parted by commas; all where it is not given.",
                  metavar="String: brokers")  # fmt: skip
+    output_option(table)
     return table
 
 
@@ -74,8 +76,12 @@ def main(arguments: Sequence[str]) -> int:
 
     with AdminClient(admin_properties(options)) as admin:
         brokers = brokers or sorted(node.id for node in admin.describe_cluster().nodes)
-        print("Querying brokers for log directories information", flush=True)
+        if options.output is None:
+            print("Querying brokers for log directories information", flush=True)
         answers = admin.describe_log_dirs(brokers).all()
+    if options.output is not None:
+        print_document(described(answers, topics), options.output)
+        return 0
     print(f"Received log directory information from brokers {','.join(map(str, brokers))}")
     print(json.dumps(described(answers, topics), separators=(",", ":")))
     return 0

@@ -22,6 +22,7 @@ from kafka_py.cli.common.command import (
     require,
     run,
 )
+from kafka_py.cli.common.documents import output_option
 
 if TYPE_CHECKING:
     from kafka_py.cli.topic_admin.topic_requests import TopicAction
@@ -73,6 +74,7 @@ def parser() -> CommandParser:
     table.flag("--exclude-internal", "With --list or --describe: leave the brokers' own topics out.")
     table.flag("--disable-rack-aware", "With --zookeeper: place replicas without regard to racks.")
     table.flag("--force", "Accepted without effect: no question is ever asked.")
+    output_option(table)
     return table
 
 
@@ -101,6 +103,7 @@ def check(options: argparse.Namespace) -> None:
     forbid_together(options, "under-min-isr-partitions", "zookeeper")
     forbid_together(options, "at-min-isr-partitions", "zookeeper")
     forbid_together(options, "delete-config", "bootstrap-server")
+    forbid_together(options, "output", "zookeeper")
 
 
 _BELONGS_TO = {
@@ -114,6 +117,7 @@ _BELONGS_TO = {
     "if-exists": ("alter", "delete", "describe"),
     "if-not-exists": ("create",),
     "exclude-internal": ("list", "describe"),
+    "output": ("list", "describe"),
 }
 
 

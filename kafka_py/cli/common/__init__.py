@@ -7,5 +7,6 @@
     zookeeper_connection.py  a command's session with ZooKeeper
     termination.py           signals that end a command
     progress.py              how far a long piece of work is
+    documents.py             JSON and YAML instead of the classic text
     throttle.py              so many steps per second
 """

@@ -10,6 +10,7 @@ import sys
 
 from kafka_py.cli.common.command import CommandParser, UsageError, forbid_together, require
 from kafka_py.cli.common.connection_options import add_connection
+from kafka_py.cli.common.documents import output_option
 
 ACTIONS = ("list", "describe", "delete", "reset-offsets", "delete-offsets")
 SCENARIOS = (
@@ -47,6 +48,7 @@ def parser() -> CommandParser:
     table.flag("--verbose", "With --describe --members: the partitions too.")
     table.option("--timeout", "How long each step may take, in ms.", kind=int, metavar="Long: timeout (ms)",
                  default=5000)  # fmt: skip
+    output_option(table)
     table.flag("--dry-run", "With --reset-offsets: only show what would be done. This is the default.")
     table.flag("--execute", "With --reset-offsets: do it.")
     table.flag("--export", "With --reset-offsets: show it as CSV, as --from-file takes it.")
@@ -65,8 +67,14 @@ def parser() -> CommandParser:
     return table
 
 
+def _check_output(options: argparse.Namespace) -> None:
+    for action in ("delete", "reset-offsets", "delete-offsets"):
+        forbid_together(options, "output", action)
+
+
 def check(options: argparse.Namespace) -> None:
     """The rules between the options, in Apache Kafka's order. Raises UsageError for the first that is broken."""
+    _check_output(options)
     require(options, "bootstrap-server")
     if options.describe:
         _check_describe(options)

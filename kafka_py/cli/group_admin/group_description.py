@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import LATEST_TIMESTAMP, TopicPartition
@@ -175,6 +175,36 @@ def state_lines(description: ConsumerGroupDescription) -> Iterator[str]:
     yield ""
     for row in rows:
         yield _padded(row, widths)
+
+
+# ---- documents
+
+
+async def group_documents(admin: AsyncAdminClient, groups: Collection[str], timeout: float) -> list[dict[str, Any]]:
+    """State, members and offsets of each group, for --output, which needs no choice between them. Raises KafkaError."""
+    return [_document(group) for group in await collect_offsets(admin, groups, timeout)]
+
+
+def _document(group: ShownGroup) -> dict[str, Any]:
+    described = group.description
+    return {
+        "group": described.group_id,
+        "state": str(described.state),
+        "coordinator": {"id": described.coordinator.id, "host": described.coordinator.host,
+                        "port": described.coordinator.port},
+        "assignment_strategy": described.partition_assignor,
+        "members": [
+            {"consumer_id": member.member_id, "group_instance_id": member.group_instance_id, "host": member.host,
+             "client_id": member.client_id, "partitions": [[topic, number] for topic, number in member.assignment]}
+            for member in described.members
+        ],
+        "offsets": [
+            {"topic": row.partition.topic, "partition": row.partition.partition, "current_offset": row.offset,
+             "log_end_offset": row.end_offset, "lag": row.lag,
+             "consumer_id": None if row.owner[0] == MISSING else row.owner[0]}
+            for row in group.rows
+        ],
+    }  # fmt: skip
 
 
 # ---- columns

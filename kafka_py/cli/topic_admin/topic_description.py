@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from kafka_py.base.ids import ZERO_UUID, TopicId, uuid_to_text
 
@@ -36,6 +37,13 @@ class PartitionDescription:
         if not self.is_moving:
             return len(self.replicas)
         return len([broker for broker in self.replicas if broker not in self.adding])
+
+    def document(self) -> dict[str, Any]:
+        moving = {"adding": list(self.adding), "removing": list(self.removing)} if self.adding or self.removing else {}
+        return {
+            "partition": self.number, "leader": self.leader, "replicas": list(self.replicas), "isr": list(self.isr),
+            **moving,
+        }  # fmt: skip
 
     def line(self, topic: str, marked_for_deletion: bool) -> str:
         parts = [
@@ -100,6 +108,22 @@ class Describing:
             for partition in sorted(topic.partitions, key=lambda each: each.number):
                 if self.shows(partition, topic):
                     yield partition.line(topic.name, topic.marked_for_deletion)
+
+    def documents(self, topic: ShownTopic) -> Iterator[dict[str, Any]]:
+        """The topic as a document, with the partitions that the filter lets through; nothing if there are none."""
+        partitions = [
+            partition.document()
+            for partition in sorted(topic.partitions, key=lambda each: each.number)
+            if self.shows(partition, topic)
+        ]
+        if (self.only_overridden and not topic.configs) or (self.report and not partitions):
+            return
+        yield {
+            "topic": topic.name,
+            "topic_id": None if topic.topic_id == ZERO_UUID else uuid_to_text(topic.topic_id),
+            "configs": dict(topic.configs),
+            "partitions": partitions,
+        }
 
     def shows(self, partition: PartitionDescription, topic: ShownTopic) -> bool:
         """Whether the filter lets a partition through."""

@@ -25,6 +25,7 @@ class TopicAction:
 
     action: create, list, describe, alter or delete. topic: a name for create, else a pattern, None for all topics.
     assignment: partition number -> broker ids, from --replica-assignment. report: the describe filter, "" for none.
+    output: json or yaml, None for the classic text.
     """
 
     action: str
@@ -40,6 +41,7 @@ class TopicAction:
     if_not_exists: bool = False
     exclude_internal: bool = False
     rack_aware: bool = True
+    output: str | None = None
 
     @property
     def name(self) -> str:
@@ -87,6 +89,7 @@ def request_of(options: argparse.Namespace) -> TopicAction:
         if_not_exists=options.if_not_exists,
         exclude_internal=options.exclude_internal,
         rack_aware=not options.disable_rack_aware,
+        output=options.output,
     )
 
 

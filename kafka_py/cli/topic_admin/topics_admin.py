@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.cli.common.documents import print_document
 from kafka_py.cli.topic_admin.topic_description import (
     MIN_INSYNC_REPLICAS,
     Describing,
@@ -32,6 +33,8 @@ def carry_out(admin: AdminClient, request: TopicAction) -> None:
     match request.action:
         case "create":
             _create(admin, request)
+        case "list" if request.output is not None:
+            print_document(_matching(admin, request), request.output)
         case "list":
             print("\n".join(_matching(admin, request)))  # an empty line where there is none, as Apache Kafka prints
         case "describe":
@@ -88,6 +91,8 @@ def _describe(admin: AdminClient, request: TopicAction) -> None:
     names = _matching(admin, request)
     require_found(names, request)
     if not names:
+        if request.output is not None:
+            print_document([], request.output)
         return
     resources = {name: ConfigResource(ConfigResourceType.TOPIC, name) for name in names}
     configs = admin.describe_configs(list(resources.values()))
@@ -95,8 +100,12 @@ def _describe(admin: AdminClient, request: TopicAction) -> None:
         request.report, request.only_overridden, frozenset(node.id for node in admin.describe_cluster().nodes)
     )
     topics = admin.describe_topics(names).all()
-    for name in names:
-        for line in shown.lines(description_of(topics[name], configs.value(resources[name]))):
+    found = [description_of(topics[name], configs.value(resources[name])) for name in names]
+    if request.output is not None:
+        print_document([document for topic in found for document in shown.documents(topic)], request.output)
+        return
+    for topic in found:
+        for line in shown.lines(topic):
             print(line)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kafka_py.cli.common.command import run
+from kafka_py.cli.common.documents import output_option, print_document
 from kafka_py.cli.common.progress import duration
 from kafka_py.cli.local_cluster import broker_view, layout, state
 from kafka_py.cli.local_cluster.broker_view import BrokerView
@@ -31,6 +32,7 @@ class ProcessStatus(NamedTuple):
 def parser() -> UmbrellaParser:
     table = UmbrellaParser("status", "Shows what runs of a cluster, and whether all replicas are in sync.")
     table.data_option()
+    output_option(table)
     return table
 
 
@@ -72,12 +74,27 @@ def lines(cluster: LocalCluster, found: Sequence[ProcessStatus], view: BrokerVie
     return shown
 
 
+def document(cluster: LocalCluster, found: Sequence[ProcessStatus], view: BrokerView | None) -> dict[str, Any]:
+    """The same for programs; controller and partitions are null where no broker answers."""
+    return {
+        "bootstrap_servers": cluster.bootstrap_servers,
+        "zookeeper": cluster.zookeeper_connect,
+        "processes": [row._asdict() for row in found],
+        "controller": None if view is None else view.controller,
+        "partitions": None if view is None else view.partitions,
+        "not_in_sync": None if view is None else list(view.lagging),
+    }
+
+
 def main(arguments: Sequence[str]) -> int:
     options = parser().parse(arguments)
     folder = folder_of(options)
     cluster = layout.read_existing(folder)
     found, view = look(folder, cluster)
-    print("\n".join(lines(cluster, found, view)))
+    if options.output is not None:
+        print_document(document(cluster, found, view), options.output)
+    else:
+        print("\n".join(lines(cluster, found, view)))
     is_well = all(row.state == "serving" for row in found) and view is not None and not view.lagging
     return 0 if is_well else 1
 

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from kafka_py.cli.perf.timeline import CSV_HEADER
 
@@ -212,3 +213,33 @@ def test_without_a_broker_there_is_a_readable_end(script, arguments, tmp_path):
     last = done.stderr.splitlines()[-1]
     assert last.startswith("Error: REQUEST_TIMED_OUT: ")
     assert NOBODY in last or "node -1" in last
+
+
+def document(script, *arguments, form="json"):
+    text = run(script, *arguments, "--output", form).stdout
+    return json.loads(text) if form == "json" else yaml.safe_load(text)
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_what_is_listed_and_described_is_a_document_where_one_is_asked_for(bootstrap, topic, form):
+    servers = ("--bootstrap-server", bootstrap)
+    produce(bootstrap, topic, 30)
+    group = f"of-{topic}"
+    run("kafka-console-consumer.sh", *servers, "--topic", topic, "--group", group, "--from-beginning", "--max-messages",
+        "30")  # fmt: skip
+    assert topic in document("kafka-topics.sh", *servers, "--list", form=form)
+    [described] = document("kafka-topics.sh", *servers, "--describe", "--topic", topic, form=form)
+    assert [(each["partition"], each["leader"], each["isr"]) for each in described["partitions"]] == [
+        (number, 0, [0]) for number in range(3)
+    ]
+    offsets = document("kafka-get-offsets.sh", *servers, "--topic", topic, form=form)
+    assert sum(each["offset"] for each in offsets) == 30
+    assert {"group": group, "state": "Empty"} in document("kafka-consumer-groups.sh", *servers, "--list", form=form)
+    [shown] = document("kafka-consumer-groups.sh", *servers, "--describe", "--group", group, form=form)
+    assert (shown["group"], shown["state"], shown["members"]) == (group, "Empty", [])
+    assert sum(each["current_offset"] for each in shown["offsets"]) == 30
+    assert {each["lag"] for each in shown["offsets"]} == {0}
+    [broker] = document("kafka-log-dirs.sh", *servers, "--describe", "--topic-list", topic, form=form)["brokers"]
+    assert len(broker["logDirs"][0]["partitions"]) == 3
+    refused = run("kafka-topics.sh", *servers, "--create", "--topic", "x", "--output", "json", fails=True)
+    assert refused.stderr.startswith('Option "[output]" can\'t be used with option "[create]"')

@@ -82,3 +82,22 @@ def test_filters_print_partition_lines_only(report, shown):
 def test_overridden_topics_are_one_line_and_others_none():
     assert lines(ShownTopic("t", [partition()], {}), only_overridden=True) == []
     assert len(lines(ShownTopic("t", [partition()], {"a": "b"}), only_overridden=True)) == 1
+
+
+def test_a_topic_is_a_document_as_well_under_the_same_filters():
+    partitions = [
+        PartitionDescription(1, None, [1, 2], [2], adding=[2], removing=[1]),
+        PartitionDescription(0, 1, [1, 2], [1, 2]),
+    ]
+    topic = ShownTopic("t", partitions, {"retention.ms": "5"})
+    [whole] = Describing().documents(topic)
+    assert (whole["topic"], whole["topic_id"], whole["configs"]) == ("t", None, {"retention.ms": "5"})
+    assert whole["partitions"] == [
+        {"partition": 0, "leader": 1, "replicas": [1, 2], "isr": [1, 2]},
+        {"partition": 1, "leader": None, "replicas": [1, 2], "isr": [2], "adding": [2], "removing": [1]},
+    ]
+    unavailable = Describing("unavailable", live_brokers=frozenset([1]))
+    [filtered] = unavailable.documents(topic)
+    assert [each["partition"] for each in filtered["partitions"]] == [1]
+    assert list(unavailable.documents(ShownTopic("t", partitions[1:], {}))) == []
+    assert list(Describing(only_overridden=True).documents(ShownTopic("t", partitions, {}))) == []

@@ -2,7 +2,7 @@
 
 from kafka_py.cli.local_cluster.broker_view import BrokerView
 from kafka_py.cli.local_cluster.layout import LocalCluster
-from kafka_py.cli.umbrella.status import ProcessStatus, lines
+from kafka_py.cli.umbrella.status import ProcessStatus, document, lines
 
 CLUSTER = LocalCluster((9092,), 2181)
 FOUND = [
@@ -26,3 +26,10 @@ def test_what_is_not_in_sync_is_named_up_to_ten() -> None:
     assert few == "partitions: 3, 2 of them not in sync: a-0, b-1"
     [*_, many] = lines(CLUSTER, [], BrokerView((0,), 0, 99, tuple(f"a-{number}" for number in range(20))))
     assert many.endswith("a-9 ...")
+
+
+def test_the_document_says_the_same() -> None:
+    found = document(CLUSTER, FOUND, BrokerView((0,), 0, 3, ("a-0",)))
+    assert [row["state"] for row in found["processes"]] == ["serving", "stopped"]
+    assert (found["controller"], found["partitions"], found["not_in_sync"]) == (0, 3, ["a-0"])
+    assert document(CLUSTER, FOUND, None)["controller"] is None
