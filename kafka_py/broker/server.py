@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from enum import IntEnum
+from functools import partial
 
 from kafka_py.base.internal_topics import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
 from kafka_py.base.meters import MetricRegistry
@@ -160,10 +161,8 @@ class KafkaServer:
         self.broker_id = await self._find_broker_id(log_dirs)
         AppInfo(self.registry, self._started_ms, id=str(self.broker_id))
         changes = self._config_changes(log_dirs)
-        await changes.load_broker()
-        await changes.load_topics()
-        await self._quotas.load(self.store.configs)
-        await self._logins.load(self.store.configs)
+        load_configs = partial(changes.load, self._quotas.load, self._logins.load)
+        await load_configs()
         await self._authorizer.start()
         self._listeners.read(self._live.current)
         self._logins.reconfigure(self._live.current)
@@ -197,7 +196,9 @@ class KafkaServer:
         log_dirs.write_meta(MetaProperties(self.broker_id, self.cluster_id))
         await self.node.controller.start()
         await self.node.producer_ids.claim_first()
-        self._listener = config_change_listener(self.store.znodes, changes.apply, self.clock, self.supervisor)
+        self._listener = config_change_listener(
+            self.store.znodes, changes.apply, self.clock, self.supervisor, on_gap=load_configs
+        )
         await self._listener.start()
         self._start_tasks()
         sockets.start()

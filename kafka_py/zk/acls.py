@@ -28,7 +28,7 @@ from kafka_py.zk.acl_znodes import (
     decode_acls,
     encode_acls,
 )
-from kafka_py.zk.notifications import NotificationListener
+from kafka_py.zk.notifications import NotificationListener, Reload
 from kafka_py.zk.session import BadVersion, NodeExists, NoNode
 
 _log = logging.getLogger(__name__)
@@ -118,8 +118,9 @@ class AclStore:
         supervisor: Supervisor | None = None,
         *,
         with_prefixed: bool = True,
+        on_gap: Reload | None = None,
     ) -> list[NotificationListener]:
-        """Listeners that call `apply` with each pattern whose entries changed."""
+        """Listeners that call `apply` with each pattern whose entries changed, and `on_gap` if some were missed."""
 
         async def on_literal(data: bytes) -> None:
             await apply(LiteralAclChangeZNode.decode(data).resource)
@@ -131,6 +132,6 @@ class AclStore:
         if with_prefixed:
             handlers[PrefixedAclChangesZNode.path()] = on_prefixed
         return [
-            NotificationListener(self._znodes, root, _CHANGE_PREFIX, handler, clock, supervisor)
+            NotificationListener(self._znodes, root, _CHANGE_PREFIX, handler, clock, supervisor, on_gap=on_gap)
             for root, handler in handlers.items()
         ]

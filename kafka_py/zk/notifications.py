@@ -26,6 +26,7 @@ RETRY_S = 1.0
 _ACTIVITY = "notifications"
 
 Handler = Callable[[bytes], Awaitable[None]]
+Reload = Callable[[], Awaitable[object]]
 
 
 class NotificationStore:
@@ -93,9 +94,12 @@ class NotificationListener:
     """Reads the notifications under one parent in order and calls a handler with each one's data, once per process.
 
     All notifications that exist at start are replayed. If the handler raises, the error is logged and the notification
-    counts as handled, except after a ZooKeeper error: then it is handled again. After a round, every broker deletes the
-    listed notifications older than EXPIRY_MS. A name whose suffix is not a number stops every round, because the order
-    of the notifications is unknown then.
+    counts as handled, except after a ZooKeeper error: then it is handled again. A name whose suffix is not a number
+    stops every round, because the order of the notifications is unknown then.
+
+    After a round, every broker deletes the listed notifications that are more than EXPIRY_MS older than the newest one,
+    by ZooKeeper's clock. Apache Kafka goes by the broker's clock: one that is ahead deletes what a broker without a
+    connection has yet to read. The numbers are consecutive; where some are missing, `on_gap` reads everything again.
     One task runs the rounds; watches and new sessions only wake it.
     """
 
@@ -107,6 +111,8 @@ class NotificationListener:
         handler: Handler,
         clock: Clock,
         supervisor: Supervisor | None = None,
+        *,
+        on_gap: Reload | None = None,
     ) -> None:
         """root: path of the parent. prefix: of its children's names, before the number. handler: gets the data."""
         self._supervisor = supervisor or Supervisor(clock)
@@ -115,7 +121,8 @@ class NotificationListener:
         self._root = root
         self._prefix = prefix
         self._handler = handler
-        self._clock = clock
+        self._on_gap = on_gap
+        self._has_begun = False
         self._last_handled = -1
         self._woken = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -164,21 +171,35 @@ class NotificationListener:
         except ValueError:
             _log.error("%s: a notification whose name is not %s<number>: %s", self._root, self._prefix, listed(names))
             return
-        for name, number in numbers.items():
-            if number > self._last_handled:
-                await self._handle(f"{self._root}/{name}")
-                self._last_handled = number
+        unread = {name: number for name, number in numbers.items() if number > self._last_handled}
+        if unread and self._has_begun and min(unread.values()) > self._last_handled + 1:
+            await self._close_gap()
+        for name, number in unread.items():
+            await self._handle(f"{self._root}/{name}")
+            self._last_handled = number
+        self._has_begun = True
         if names:
             await self._purge(names)
+
+    async def _close_gap(self) -> None:
+        """Notifications were deleted before they were read here."""
+        _log.warning("%s: notifications after number %d were deleted before they were read; everything is read again",
+                     self._root, self._last_handled)  # fmt: skip
+        if self._on_gap is not None:
+            await self._guarded(self._on_gap(), f"{self._root}, read again")
 
     async def _handle(self, path: str) -> None:
         found = await self._znodes.read(path)
         if found is None or found[0] is None:
             return
+        await self._guarded(self._handler(found[0]), f"{path} with {found[0]!r}")
+
+    async def _guarded(self, work: Awaitable[object], item: str) -> None:
+        """Reports an exception; raises those of ZooKeeper after which the work has to be done again."""
         unread: ZkError | None = None
-        with self._supervisor.guard(_ACTIVITY, f"{path} with {found[0]!r}"):
+        with self._supervisor.guard(_ACTIVITY, item):
             try:
-                await self._handler(found[0])
+                await work
             except (ConnectionLoss, SessionExpired, SessionClosed) as error:
                 unread = error
         if unread is not None:
@@ -187,17 +208,23 @@ class NotificationListener:
     async def _purge(self, names: list[str]) -> None:
         paths = [f"{self._root}/{name}" for name in names]
         stats = await pipelined(self._znodes.session.exists(path) for path in paths)
-        now_ms = self._clock.wall_ms()
-        old = [
-            path
+        created = {
+            path: stat.ctime
             for path, stat in zip(paths, stats, strict=True)
-            if stat is not None and not isinstance(stat, BaseException) and now_ms - stat.ctime > EXPIRY_MS
-        ]
+            if stat is not None and not isinstance(stat, BaseException)
+        }
+        newest_ms = max(created.values(), default=0)
+        old = [path for path, created_ms in created.items() if newest_ms - created_ms > EXPIRY_MS]
         await self._znodes.delete_many(old)
 
 
 def config_change_listener(
-    znodes: ZkAccess, apply: Callable[[str], Awaitable[None]], clock: Clock, supervisor: Supervisor | None = None
+    znodes: ZkAccess,
+    apply: Callable[[str], Awaitable[None]],
+    clock: Clock,
+    supervisor: Supervisor | None = None,
+    *,
+    on_gap: Reload | None = None,
 ) -> NotificationListener:
     """A listener that calls `apply(entity_path)` for each config change, e.g. with "topics/t".
 
@@ -207,4 +234,5 @@ def config_change_listener(
     async def handle(data: bytes) -> None:
         await apply(ConfigChangeZNode.decode(data).entity_path)
 
-    return NotificationListener(znodes, ConfigChangesZNode.path(), "config_change_", handle, clock, supervisor)
+    root = ConfigChangesZNode.path()
+    return NotificationListener(znodes, root, "config_change_", handle, clock, supervisor, on_gap=on_gap)

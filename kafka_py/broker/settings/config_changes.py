@@ -62,6 +62,13 @@ class ConfigChanges:
         self._on_user = on_user
         self._on_repeated = on_repeated
 
+    async def load(self, *others: Callable[[ConfigStore], Awaitable[None]]) -> None:
+        """Reads everything: at start-up, and where changes were missed. others: read what else has settings."""
+        await self.load_broker()
+        await self.load_topics()
+        for other in others:
+            await other(self._stored)
+
     async def load_broker(self) -> None:
         """Reads the dynamic settings of all brokers, then those of this broker."""
         self._live.set_cluster_wide(await self._broker_overrides(DEFAULT_ENTITY))

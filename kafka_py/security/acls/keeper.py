@@ -53,7 +53,7 @@ class AclKeeper:
         self._locks = KeyedLocks()
         self._has_read_all = False
         self._listeners: list[NotificationListener] = store.listeners(
-            self._on_change, clock, supervisor, with_prefixed=with_prefixed
+            self._on_change, clock, supervisor, with_prefixed=with_prefixed, on_gap=self.read_all
         )
 
     async def start(self) -> None:

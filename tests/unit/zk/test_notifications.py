@@ -219,7 +219,10 @@ async def test_a_name_without_number_stops_the_list(store, zk):
     await listener.stop()
 
 
-def test_notifications_older_than_15_minutes_are_deleted_after_a_round():
+@pytest.mark.parametrize("ahead_ms", [0, 1 << 41])
+def test_notifications_15_minutes_older_than_the_newest_are_deleted_after_a_round(ahead_ms):
+    """By ZooKeeper's clock, whatever this broker's says."""
+
     async def run():
         server_clock = Clock(1_000_000)
         zk = FakeZookeeper(server_clock)
@@ -228,16 +231,48 @@ def test_notifications_older_than_15_minutes_are_deleted_after_a_round():
         store = ZkStore(session)
         await store.brokers.ensure_top_level_paths()
         await store.configs.announce_change("topics/old")
-        server_clock.now_ms += EXPIRY_MS
+        server_clock.now_ms += 1
         await store.configs.announce_change("topics/young")
+        server_clock.now_ms += EXPIRY_MS
+        await store.configs.announce_change("topics/new")
         applied = Applied()
-        listener = config_change_listener(store.znodes, applied, Clock(1_000_000 + EXPIRY_MS + 1))
+        listener = config_change_listener(store.znodes, applied, Clock(ahead_ms))
         await listener.start()
-        assert applied.entities == ["topics/old", "topics/young"]
-        assert await session.children("/config/changes") == ["config_change_0000000001"]
+        assert applied.entities == ["topics/old", "topics/young", "topics/new"]
+        assert sorted(await session.children("/config/changes")) == [f"config_change_000000000{one}" for one in (1, 2)]
         await listener.stop()
 
     asyncio.run(run())
+
+
+@on_fake
+async def test_where_notifications_were_deleted_unread_everything_is_read_again(store, zk):
+    """By a broker of Apache Kafka whose clock is ahead, or while this one had no session for very long."""
+    await store.brokers.ensure_top_level_paths()
+    await store.configs.announce_change("topics/a")
+    applied, reloads = Applied(), []
+
+    async def reload():
+        reloads.append(list(applied.entities))
+        if len(reloads) == 1:
+            raise ConnectionLoss
+
+    listener = config_change_listener(store.znodes, applied, Clock(0), on_gap=reload)
+    await listener.start()
+    await store.configs.announce_change("topics/b")
+    await applied.wait(2)
+    assert not reloads, "nothing is missing yet"
+    store.session.cut()
+    other = zk.session()
+    await other.connect()
+    for topic in ("c", "d"):
+        await ZkStore(other).configs.announce_change(f"topics/{topic}")
+    await other.delete("/config/changes/config_change_0000000002")
+    store.session.mend()
+    await applied.wait(3)
+    assert applied.entities == ["topics/a", "topics/b", "topics/d"]
+    assert reloads == [["topics/a", "topics/b"]] * 2, "again after the lost connection, before the next is handled"
+    await listener.stop()
 
 
 @on_fake
