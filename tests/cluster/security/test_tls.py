@@ -111,6 +111,54 @@ def test_certificates_that_do_not_fit_are_errors_at_once(
     assert "certificate-secret" not in caplog.text
 
 
+def test_no_client_tries_again_for_ever(tmp_path: Path, files: CertificateFiles) -> None:
+    async def run() -> None:
+        async with running(tmp_path, {**BOTH, **MUTUAL, **files.broker()}) as broker:
+            wrong = {**at(broker), **files.client()}
+            async with AsyncProducer(wrong) as producer:
+                with pytest.raises(AuthenticationError):
+                    await producer.send("t", b"v")
+            async with AsyncConsumer({**wrong, "group.id": "g"}) as consumer:
+                await consumer.subscribe(["t"])
+                with pytest.raises(AuthenticationError):
+                    await consumer.poll(20.0)
+            async with AsyncConsumer(wrong) as consumer:
+                await consumer.assign([TopicPartition("t", 0)])
+                with pytest.raises(AuthenticationError):
+                    await consumer.poll(20.0)
+
+    asyncio.run(asyncio.wait_for(run(), 60))
+
+
+def test_logins_over_tls(tmp_path: Path, files: CertificateFiles) -> None:
+    async def run() -> None:
+        module = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+        settings = {
+            "listeners": "PLAINTEXT://127.0.0.1:0,SASL_SSL://127.0.0.1:0",
+            "sasl.enabled.mechanisms": "PLAIN",
+            "listener.name.sasl_ssl.plain.sasl.jaas.config": f'{module} user_alice="alices";',
+            **files.broker(),
+        }
+        async with running(tmp_path, settings) as broker:
+            client = {
+                **files.client(), "security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN",
+                "bootstrap.servers": f"localhost:{broker.server.ports['SASL_SSL']}",
+            }  # fmt: skip
+            login = {"sasl.jaas.config": f'{module} username="alice" password="alices";'}
+            async with AsyncAdminClient({**client, **login}) as admin:
+                await admin.list_topics()
+                sockets = broker.server._sockets
+                assert sockets is not None
+                names = {str(one.principal) for one in sockets.connections.values() if one.listener_name == "SASL_SSL"}
+                assert names == {"User:alice"}
+            login = {"sasl.jaas.config": f'{module} username="alice" password="wrong";'}
+            with pytest.raises(AuthenticationError, match="Invalid username or password"):
+                async with AsyncAdminClient({**client, **login}) as admin:
+                    await admin.list_topics()
+
+    asyncio.run(run())
+
+
 @pytest.mark.parametrize(
     ("hosts", "days", "words"),
     [
