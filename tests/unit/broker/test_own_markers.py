@@ -52,6 +52,24 @@ def test_the_response_is_what_the_handler_answers(work: Any, monkeypatch: pytest
     run_virtual(run())
 
 
+def test_the_handler_has_a_turn_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The markers of a large transaction take one; the request that ended it has just had another."""
+
+    async def run() -> None:
+        begun: list[object] = []
+
+        def handle(_node: object, context: Any, _request: object) -> object:
+            begun.append(context)
+            return _at_once(context)
+
+        sending = asyncio.create_task(connection(monkeypatch, handle).send(WriteTxnMarkersRequest(markers=[]), 1))
+        await asyncio.sleep(0)
+        assert not begun
+        assert await sending is RESPONSE
+
+    run_virtual(run())
+
+
 def test_an_answer_that_nobody_waits_for_any_longer_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> None:
         contexts: list[Any] = []

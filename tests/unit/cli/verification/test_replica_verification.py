@@ -1,14 +1,25 @@
 """kafka-replica-verification.sh: how the batches of replicas are compared (docs/reference/tools.md, section 19)."""
 
+import asyncio
 import re
 
 import pytest
 
+from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.cli.common.command import CommandFailed, UsageError
-from kafka_py.cli.verification.replica_verification import Fetched, FetchedBatch, compare, main, read_fetched
+from kafka_py.cli.verification.replica_verification import (
+    Fetched,
+    FetchedBatch,
+    Verification,
+    compare,
+    main,
+    parser,
+    read_fetched,
+)
 from kafka_py.records.batch import CRC_START, read_header
 from kafka_py.records.builder import BatchBuilder
+from kafka_py.wire.messages.fetch import FetchablePartitionResponse, FetchableTopicResponse, FetchResponse
 
 T0 = TopicPartition("t", 0)
 
@@ -70,6 +81,28 @@ def test_a_header_that_cannot_be_one_ends_it():
     damaged[16] = 9
     with pytest.raises(CommandFailed, match=r"partition t-0: replica 2 has a damaged batch: .*magic"):
         read_fetched(T0, 2, 1, bytes(damaged))
+
+
+class DamagedBroker:
+    """An admin client and its cluster in one; the broker finds that its records are damaged."""
+
+    def __init__(self):
+        self.cluster = self
+
+    async def know(self, broker):
+        pass
+
+    async def send(self, broker, request):
+        damaged = FetchablePartitionResponse(
+            partition=0, error_code=ErrorCode.CORRUPT_MESSAGE, high_watermark=-1, record_set=None
+        )
+        return FetchResponse(responses=[FetchableTopicResponse(topic="t", partition_responses=[damaged])])
+
+
+def test_a_broker_that_finds_its_records_damaged_ends_it():
+    options = parser().parse(["--broker-list", "b:9092"])
+    with pytest.raises(CommandFailed, match=r"partition t-0: replica 3 says that its records are damaged at offset 5"):
+        asyncio.run(Verification(DamagedBroker(), {T0: [3]}, {T0: 5}, options).round())
 
 
 def test_other_offsets_end_it():
