@@ -1,10 +1,11 @@
 """Shell completion for bash and zsh, made from the commands' own option tables.
 
-    source <(python -m kafka_py.cli.completion bash)        # in ~/.bashrc; zsh alike
-    python -m kafka_py.cli.completion zsh > "${fpath[1]}/_kafka_py"
+    source <(kafka-py completion bash)                      # in ~/.bashrc; zsh alike
+    kafka-py completion zsh > "${fpath[1]}/_kafka_py"
 
-A command's script is named after its module, as kafka-console-producer.sh after console_producer; the name without
-`.sh`, as some installations have it, is completed too.
+`kafka-py` itself is completed as the script that its first argument stands for; names of topics and groups come from
+umbrella/names.py, where `kafka-py` is on the PATH. A command's script is named after its module, as
+kafka-console-producer.sh after console_producer; the name without `.sh` is completed as well.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from typing import NamedTuple
 
 from kafka_py.cli.common.command import run
 from kafka_py.cli.run_class import CLASSES
+from kafka_py.cli.umbrella.main import COMMANDS as UMBRELLA
+from kafka_py.cli.umbrella.tool_names import TOOLS
 
 SHELLS = ("bash", "zsh")
 KNOWN_VALUES = {
@@ -31,7 +34,10 @@ KNOWN_VALUES = {
 }
 """What is offered for options whose table does not say it."""
 
-USAGE = "usage: python -m kafka_py.cli.completion {bash|zsh}"
+LIVE = {"--topic": "topics", "--group": "groups"}
+"""Options whose values are names that a cluster has."""
+
+USAGE = "usage: kafka-py completion {bash|zsh}"
 
 WITHOUT_SCRIPT = {"verification.transactional_message_copier"}
 """Run by kafka-run-class.sh alone, as in Apache Kafka."""
@@ -98,23 +104,34 @@ def _row(action: argparse.Action) -> OptionRow:
     return OptionRow(names, about, value, choices, isinstance(action, argparse._AppendAction))
 
 
+def umbrella_commands() -> list[Command]:
+    """The commands that only `kafka-py` has, as if each had a script."""
+    return [_command(f"kafka-{name}.sh", import_module(f"kafka_py.cli.umbrella.{name}").parser()) for name in UMBRELLA]
+
+
 # ---- bash
 
 
-def bash(table: Sequence[Command]) -> Iterator[str]:
-    """The lines of a script to be sourced."""
+def bash(table: Sequence[Command], umbrella: Sequence[Command] = ()) -> Iterator[str]:
+    """The lines of a script to be sourced. umbrella: the commands that only kafka-py has."""
     yield "# Completion of Kafka's commands for bash; made by python -m kafka_py.cli.completion bash"
     yield "_kafka_py_complete() {"
-    yield "  local words=() values="
-    yield '  case "${1##*/}" in'
-    for command in table:
+    yield '  local words=() values= at=1 tool="${1##*/}"'
+    yield '  if [ "$tool" = kafka-py ]; then'
+    yield f'    words=({" ".join([*UMBRELLA, *TOOLS])})'
+    yield '    if [ "$COMP_CWORD" = 1 ]; then COMPREPLY=($(compgen -W "${words[*]}" -- "$2")); return; fi'
+    yield '    at=2 tool="kafka-${COMP_WORDS[1]}"'
+    yield "  fi"
+    yield '  case "$tool" in'
+    for command in [*table, *umbrella]:
         yield f"    {'|'.join(command.names)})"
         yield from _bash_command(command)
         yield "      ;;"
     yield "    *) return ;;"
     yield "  esac"
     yield from _BASH_END.splitlines()
-    yield f"complete -F _kafka_py_complete {' '.join(name for command in table for name in command.names)}"
+    names = " ".join(name for command in table for name in command.names)
+    yield f"complete -F _kafka_py_complete kafka-py {names}"
 
 
 _BASH_END = """\
@@ -123,6 +140,8 @@ _BASH_END = """\
     '') COMPREPLY=($(compgen -W "${words[*]}" -- "$2")) ;;
     file) compopt -o filenames 2> /dev/null || true; COMPREPLY=($(compgen -f -- "$2")) ;;
     any) COMPREPLY=() ;;
+    topics|groups)
+      COMPREPLY=($(compgen -W "$(kafka-py names "$values" -- "${COMP_WORDS[@]:1}" 2> /dev/null)" -- "$2")) || true ;;
     *) COMPREPLY=($(compgen -W "$values" -- "$2")) ;;
   esac
 }"""
@@ -132,11 +151,11 @@ def _bash_command(command: Command) -> Iterator[str]:
     names = [name for row in command.rows for name in row.names if name.startswith("--")]
     yield f"      words=({' '.join(names)})"
     if command.actions:
-        yield f'      if [ "$COMP_CWORD" = 1 ]; then words=({" ".join(command.actions)}); fi'
+        yield f'      if [ "$COMP_CWORD" = "$at" ]; then words=({" ".join(command.actions)}); fi'
     by_value: dict[str, list[str]] = {}
     for row in command.rows:
         if row.value:
-            kind = "file" if row.takes_file else " ".join(row.choices) or "any"
+            kind = "file" if row.takes_file else " ".join(row.choices) or LIVE.get(row.names[0], "any")
             by_value.setdefault(kind, []).extend(row.names)
     yield '      case "$3" in'
     for kind, options in by_value.items():
@@ -147,14 +166,18 @@ def _bash_command(command: Command) -> Iterator[str]:
 # ---- zsh
 
 
-def zsh(table: Sequence[Command]) -> Iterator[str]:
+def zsh(table: Sequence[Command], umbrella: Sequence[Command] = ()) -> Iterator[str]:
     """The lines of a script to be sourced, or to be put into a folder of `fpath` as _kafka_py."""
-    names = " ".join(name for command in table for name in command.names)
+    names = " ".join([*(name for command in table for name in command.names), "kafka-py"])
     yield f"#compdef {names}"
     yield "# Completion of Kafka's commands for zsh; made by python -m kafka_py.cli.completion zsh"
     yield "_kafka_py() {"
     yield '  case "${words[1]:t}" in'
-    for command in table:
+    yield "    kafka-py)"
+    yield f"      if (( CURRENT == 2 )); then compadd -- {' '.join([*UMBRELLA, *TOOLS])}; return; fi"
+    yield "      shift words; (( CURRENT-- )); words[1]=kafka-${words[1]}; _kafka_py"
+    yield "      ;;"
+    for command in [*table, *umbrella]:
         yield f"    {'|'.join(command.names)})"
         specs = [*_zsh_actions(command), *(spec for row in command.rows for spec in _zsh_specs(row))]
         yield "      _arguments \\"
@@ -177,12 +200,17 @@ def _zsh_actions(command: Command) -> list[str]:
 def _zsh_specs(row: OptionRow) -> Iterator[str]:
     argument = ""
     if row.value:
-        offered = "_files" if row.takes_file else f"({' '.join(row.choices)})" if row.choices else ""
+        offered = "_files" if row.takes_file else f"({' '.join(row.choices)})" if row.choices else _zsh_live(row)
         argument = f":{_zsh_text(row.value)}:{offered}"
     others = "" if row.repeatable else f"({' '.join(row.names)})" if len(row.names) > 1 else ""
     star = "*" if row.repeatable else ""
     for name in row.names:
         yield f"'{others}{star}{name}[{_zsh_text(row.about)}]{argument}'"
+
+
+def _zsh_live(row: OptionRow) -> str:
+    kind = LIVE.get(row.names[0])
+    return f'{{compadd -- ${{(f)"$(kafka-py names {kind} -- $words 2> /dev/null)"}}}}' if kind else ""
 
 
 def _zsh_text(text: str) -> str:
@@ -197,10 +225,14 @@ def main(arguments: Sequence[str]) -> int:
         asked_for_help = list(arguments) in (["-h"], ["--help"])
         print(USAGE, file=sys.stdout if asked_for_help else sys.stderr)
         return 0 if asked_for_help else 1
-    lines = bash(commands()) if arguments[0] == "bash" else zsh(commands())
-    print("\n".join(lines))
+    make = bash if arguments[0] == "bash" else zsh
+    print("\n".join(make(commands(), umbrella_commands())))
     return 0
 
 
-if __name__ == "__main__":
+def cli() -> None:
     run(main)
+
+
+if __name__ == "__main__":
+    cli()

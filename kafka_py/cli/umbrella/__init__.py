@@ -9,5 +9,6 @@
     status.py      what runs, and how it is
     logs.py        what its processes write
     roll.py        restarts its brokers one by one
+    names.py       names of topics and groups for the completion
     check.py       what is wrong with a file of settings
 """

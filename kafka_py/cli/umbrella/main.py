@@ -27,6 +27,9 @@ COMMANDS = {
 }
 """Modules in umbrella/, and what they are for."""
 
+FOR_SHELLS = {"completion": "kafka_py.cli.completion", "names": "kafka_py.cli.umbrella.names"}
+"""`kafka-py completion bash|zsh` prints a script, which calls `kafka-py names`; the modules."""
+
 
 def usage() -> str:
     """The text of --help."""
@@ -36,7 +39,7 @@ def usage() -> str:
     return (
         f"usage: kafka-py [--profile NAME] COMMAND [ARGUMENT ...]\n\nA cluster on this machine:\n{own}\n\n"
         f"Tools, with the options of the scripts (kafka-topics.sh is `kafka-py topics`):\n{tools}\n\n"
-        "`kafka-py COMMAND --help` explains a command."
+        "`kafka-py COMMAND --help` explains a command; `source <(kafka-py completion bash)`, or zsh, completes them."
     )
 
 
@@ -47,7 +50,7 @@ def cli() -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """Becomes the command that the first argument names. Raises CommandFailed."""
-    profile, words = take_name(arguments)
+    profile, words = (None, list(arguments)) if arguments[:1] == ["names"] else take_name(arguments)
     name, *rest = words or ["--help"]
     if name in ("--help", "-h", "help"):
         print(usage())
@@ -56,6 +59,9 @@ def main(arguments: Sequence[str]) -> int:
     elif name in COMMANDS:
         sys.argv = [f"kafka-py {name}", *rest]
         importlib.import_module(f"kafka_py.cli.umbrella.{name}").cli()
+    elif name in FOR_SHELLS:
+        sys.argv = [f"kafka-py {name}", *words[1:]]
+        importlib.import_module(FOR_SHELLS[name]).cli()
     elif (short := _short(name)) in TOOLS:
         connection = TOOLS[short].connection
         if connection is not None:

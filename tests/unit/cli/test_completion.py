@@ -19,7 +19,7 @@ def table():
 @pytest.fixture(scope="module")
 def bash_script(table, tmp_path_factory):
     path = tmp_path_factory.mktemp("completion") / "kafka.bash"
-    path.write_text("\n".join(completion.bash(table)) + "\n")
+    path.write_text("\n".join(completion.bash(table, completion.umbrella_commands())) + "\n")
     return path
 
 
@@ -65,6 +65,12 @@ def complete(script, folder, *words):
         (["kafka-cluster.sh", ""], ["cluster-id", "unregister"]),
         (["kafka-cluster.sh", "unregister", "--i"], ["--id"]),
         (["something-else", "--"], []),
+        (["kafka-py", "conso"], ["console-producer", "console-consumer"]),
+        (["kafka-py", "ro"], ["roll"]),
+        (["kafka-py", "topics", "--cre"], ["--create"]),
+        (["kafka-py", "up", "--det"], ["--detach"]),
+        (["kafka-py", "cluster", ""], ["cluster-id", "unregister"]),
+        (["kafka-py", "console-consumer", "--output", ""], ["json", "csv"]),
     ],
 )
 def test_bash_offers_what_fits(bash_script, tmp_path, words, offered):
@@ -72,8 +78,21 @@ def test_bash_offers_what_fits(bash_script, tmp_path, words, offered):
     assert complete(bash_script, tmp_path, *words) == offered
 
 
+def test_bash_offers_the_topics_and_groups_of_the_cluster(bash_script, tmp_path, monkeypatch):
+    """The command that finds them gets the words so far."""
+    finder = tmp_path / "bin" / "kafka-py"
+    finder.parent.mkdir()
+    finder.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\necho "$2-a $2-b"\n')
+    finder.chmod(0o755)
+    monkeypatch.setenv("PATH", str(finder.parent), prepend=":")
+    words = ["kafka-py", "topics", "--profile", "prod", "--topic", "topics-"]
+    assert complete(bash_script, tmp_path, *words) == ["topics-a", "topics-b"]
+    assert (tmp_path / "asked").read_text() == "names topics -- topics --profile prod --topic topics-\n"
+    assert complete(bash_script, tmp_path, "kafka-consumer-groups.sh", "--group", "") == ["groups-a", "groups-b"]
+
+
 def test_the_zsh_script_names_every_option_and_is_well_formed(table, tmp_path):
-    lines = list(completion.zsh(table))
+    lines = list(completion.zsh(table, completion.umbrella_commands()))
     text = "\n".join(lines)
     assert lines[0].startswith("#compdef kafka-acls.sh kafka-acls ")
     assert "'*--config[" in text
@@ -102,5 +121,5 @@ def test_the_script_is_printed(shell, capsys):
 
 def test_wrong_usage_is_one_line(capsys):
     assert completion.main(["fish"]) == 1
-    assert capsys.readouterr().err == "usage: python -m kafka_py.cli.completion {bash|zsh}\n"
+    assert capsys.readouterr().err == "usage: kafka-py completion {bash|zsh}\n"
     assert completion.main(["--help"]) == 0
