@@ -40,6 +40,7 @@ _FIRST_WITH_FORMAT_ERROR = 2
 _FIRST_WITH_FORMAT_2 = 3
 _FIRST_WITH_ZSTD = 7
 _VALID_ACKS = frozenset((0, 1, -1))
+_WRITE, _TOPIC = Operation.WRITE, ResourceType.TOPIC
 _new = tuple.__new__
 
 
@@ -138,11 +139,12 @@ def _refused_as_a_whole(request: ProduceRequest, error: KafkaError) -> dict[int,
 
 def _denied_topics(node: Node, context: RequestContext, request: ProduceRequest) -> dict[str, ErrorCode]:
     """Topics that the principal may not write to, with the error."""
-    return {
-        topic.name: ErrorCode.TOPIC_AUTHORIZATION_FAILED
-        for topic in request.topic_data
-        if not node.authorizer.allows(context, Operation.WRITE, ResourceType.TOPIC, topic.name)
-    }
+    denied = {}
+    allows = node.authorizer.allows
+    for topic in request.topic_data:
+        if not allows(context, _WRITE, _TOPIC, topic.name):
+            denied[topic.name] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return denied
 
 
 def _fault(records: memoryview | object | None, version: int) -> tuple[ErrorCode, str] | None:
