@@ -13,7 +13,7 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.supervision import Supervisor
 from kafka_py.base.texts import listed
-from kafka_py.zk.access import ZkAccess, pipelined
+from kafka_py.zk.access import ZkAccess
 from kafka_py.zk.config_znodes import ConfigChangesZNode, ConfigChangeZNode
 from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.session import ConnectionLoss, SessionClosed, SessionExpired, Watch, WatchEvent, ZkError
@@ -124,6 +124,7 @@ class NotificationListener:
         self._on_gap = on_gap
         self._has_begun = False
         self._last_handled = -1
+        self._created: dict[str, int] = {}  # by path: when ZooKeeper created it
         self._woken = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -190,7 +191,10 @@ class NotificationListener:
 
     async def _handle(self, path: str) -> None:
         found = await self._znodes.read(path)
-        if found is None or found[0] is None:
+        if found is None:
+            return
+        self._created[path] = found[1].ctime
+        if found[0] is None:
             return
         await self._guarded(self._handler(found[0]), f"{path} with {found[0]!r}")
 
@@ -206,13 +210,9 @@ class NotificationListener:
             raise unread
 
     async def _purge(self, names: list[str]) -> None:
-        paths = [f"{self._root}/{name}" for name in names]
-        stats = await pipelined(self._znodes.session.exists(path) for path in paths)
-        created = {
-            path: stat.ctime
-            for path, stat in zip(paths, stats, strict=True)
-            if stat is not None and not isinstance(stat, BaseException)
-        }
+        """Deletes the old ones, by the times that were read with them: thousands are not asked for in each round."""
+        paths = (f"{self._root}/{name}" for name in names)
+        created = self._created = {path: self._created[path] for path in paths if path in self._created}
         newest_ms = max(created.values(), default=0)
         old = [path for path, created_ms in created.items() if newest_ms - created_ms > EXPIRY_MS]
         await self._znodes.delete_many(old)
