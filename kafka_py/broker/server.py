@@ -94,7 +94,7 @@ class KafkaServer:
         self._background = CountedBackground(self._executor, self.loop)
         self._cleaner_pool = ResizablePool(config.log_cleaner_threads, "kafka-log-cleaner")
         self._cleaner_background = CountedBackground(given.executor or self._cleaner_pool, self.loop)
-        self._live = LiveConfig(config)
+        self._live = LiveConfig(config, given.chance)
         self._topic_configs = TopicConfigs(config)
         self._quotas = BrokerQuotas(config, self.clock)
         self._logins = BrokerLogins(config, given, ConnectionAnswers)

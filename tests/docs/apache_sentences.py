@@ -37,6 +37,7 @@ REASONS: dict[str, tuple[str, ...]] = {
         "No Authorizer is configured on the broker",
         "No Authorizer is configured on the broker.",
         "Null value not supported for topic configs:",
+        "Password could not be decoded, sanity check of length failed",
         "Partitions should be a consecutive 0-based integer sequence.",
         "Replica assignment has brokers that are not alive. Replica list:",
         "Security protocol cannot be updated for existing listener",

@@ -71,10 +71,16 @@ async def edit_settings(
         entity = _entity(node, resource)
         rows = LogConfig.ROWS if resource.type == TOPIC else BrokerConfig.ROWS
 
-        async def edit(present: dict[str, str]) -> dict[str, str] | None:
-            first = present if resource.type == TOPIC else usable(present, is_default=not resource.name)
-            overrides = edited(first, edits, rows)
-            return await _checked(node, resource, entity, overrides, validate_only=validate_only, stored=present)
+        passwords = node.live_config.passwords
+
+        async def edit(stored: dict[str, str]) -> dict[str, str] | None:
+            if resource.type == TOPIC:
+                overrides = edited(stored, edits, rows)
+                return await _checked(node, resource, entity, overrides, validate_only=validate_only, stored=stored)
+            plain = await passwords.decoded(stored)
+            overrides = edited(usable(plain, is_default=not resource.name), edits, rows)
+            wanted = await _checked(node, resource, entity, overrides, validate_only=validate_only, stored=plain)
+            return None if wanted is None else await passwords.encoded(wanted, stored, plain)
 
         # Under a lock: requests overlap, and a later one must see the changes of an earlier one.
         async with node.config_locks.hold(entity):
@@ -98,6 +104,8 @@ async def replace_settings(
         given = {name: value for name, value in overrides.items() if value is not None}
         async with node.config_locks.hold(entity):
             if await _checked(node, resource, entity, given, validate_only=validate_only) is not None:
+                if resource.type != TOPIC:
+                    given = await node.live_config.passwords.encoded(given, {}, {})
                 await node.store.configs.change(entity, given)
                 await _use(node, entity)
     except Exception as error:

@@ -8,6 +8,7 @@
     scala_order.py          the order of Scala's hash tables
     live_config.py          the broker's current settings
     topic_configs.py        the topics' current settings
+    dynamic_passwords.py    passwords among the dynamic settings
     config_changes.py       overrides read from ZooKeeper and applied
     alter_policy.py         plug-in policy for config changes (KIP-133)
     config_edits.py         changes of settings, computed and checked

@@ -70,7 +70,15 @@ class ConfigChanges:
             await other(self._stored)
 
     async def load_broker(self) -> None:
-        """Reads the dynamic settings of all brokers, then those of this broker."""
+        """Reads the dynamic settings of all brokers, then those of this broker.
+
+        Its passwords that were encrypted with password.encoder.old.secret are first encrypted anew.
+        """
+        own = entity_path(("brokers", str(self._broker_id)))
+        encoded_anew = await self._live.passwords.encoded_anew(await self._stored.of_entity(own))
+        if encoded_anew is not None:
+            await self._stored.change(own, encoded_anew)
+            _log.info("The passwords among the dynamic settings are encrypted with password.encoder.secret now")
         self._live.set_cluster_wide(await self._broker_overrides(DEFAULT_ENTITY))
         self._live.set_own(await self._broker_overrides(str(self._broker_id)))
         await self._on_broker_config(self._live.current)
@@ -130,4 +138,4 @@ class ConfigChanges:
         _log.info("The broker's dynamic settings are now %s", shown(after))
 
     async def _broker_overrides(self, name: str) -> dict[str, str]:
-        return await self._stored.of_entity(entity_path(("brokers", name)))
+        return await self._live.passwords.decoded(await self._stored.of_entity(entity_path(("brokers", name))))

@@ -131,8 +131,8 @@ def check_broker(
 ) -> None:
     """Checks the dynamic settings of this broker, or of all brokers (`is_default`). Raises ConfigError.
 
-    Unknown names are accepted, because a plug-in may use them. stored: the current settings; an unchanged password,
-    encrypted by another broker, is accepted.
+    Unknown names are accepted, because a plug-in may use them. stored: the current settings; an unchanged password
+    is accepted.
     """
     check_settings(overrides, is_default=is_default)
     before = stored or {}
@@ -146,15 +146,13 @@ def check_broker(
 
 
 def check_passwords(names: Iterable[str], *, has_secret: bool) -> None:
-    """Rejects passwords, which would have to be encrypted, and are not yet. Raises ConfigError.
+    """Rejects passwords that could not be encrypted. Raises ConfigError.
 
     has_secret: whether password.encoder.secret is set.
     """
     passwords = [name for name in names if is_stored_password(name)]
     if passwords and not has_secret:
         raise ConfigError("Password encoder secret not configured")
-    if passwords:
-        raise ConfigError(f"This broker cannot store passwords: {', '.join(passwords)}")
 
 
 def check_listeners(before: BrokerConfig, after: BrokerConfig) -> None:

@@ -17,6 +17,7 @@ from kafka_py.coordinator.configs import CoordinatorOptions
 from kafka_py.log.model.broker_options import LogOptions
 from kafka_py.net.configs import NetOptions
 from kafka_py.replication.state.configs import ReplicationOptions
+from kafka_py.security.config_providers import PROVIDERS
 from kafka_py.zk.configs import ZkOptions
 
 _ALL = Live.CLUSTER_WIDE
@@ -147,6 +148,9 @@ class ObservationOptions(OptionTable):
     )
 
 
+_OF_OTHERS = ("listener.name.", PROVIDERS)
+
+
 class BrokerConfig(
     ServerOptions,
     LogOptions,
@@ -175,9 +179,9 @@ class BrokerConfig(
             raise ConfigError("broker.id must be 0 or greater when broker.id.generation.enable is false")
 
     def unknown_settings(self) -> list[str]:
-        """Unknown names, for a warning; those with a `listener.name.` prefix and those of the authorizer are known."""
+        """Unknown names, for a warning; those of listeners, config providers and the authorizer are known."""
         known = {*PROTECTIONS, *(AUTHORIZER_SETTINGS if self.authorizer_class_name else ())}
-        return [name for name in self.unknown if not name.startswith("listener.name.") and name not in known]
+        return [name for name in self.unknown if not name.startswith(_OF_OTHERS) and name not in known]
 
     def deprecated_settings(self) -> list[str]:
         """Deprecated names that are set."""

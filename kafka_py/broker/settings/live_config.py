@@ -10,9 +10,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ConfigError
 from kafka_py.broker.settings.configs import BrokerConfig
-from kafka_py.broker.settings.setting_names import is_stored_password, misplaced, row_of
+from kafka_py.broker.settings.dynamic_passwords import DynamicPasswords
+from kafka_py.broker.settings.setting_names import misplaced, row_of
 
 _log = logging.getLogger(__name__)
 
@@ -21,11 +23,12 @@ class LiveConfig:
     """Three layers of settings and the resulting table.
 
     static: the property file. cluster_wide: `/config/brokers/<default>`. own: `/config/brokers/<id>`, which takes
-    precedence.
+    precedence. passwords: decrypts those in ZooKeeper; the layers have them plain.
     """
 
-    def __init__(self, static: BrokerConfig) -> None:
+    def __init__(self, static: BrokerConfig, chance: Chance | None = None) -> None:
         self.static = static
+        self.passwords = DynamicPasswords(static, chance or Chance())
         self.cluster_wide: dict[str, str] = {}
         self.own: dict[str, str] = {}
         self.current = static
@@ -50,9 +53,6 @@ class LiveConfig:
             row = row_of(name)
             if misplaced(name, is_default=is_default) is not None:
                 _log.error("The dynamic setting %s may not be set at this level and is ignored", name)
-                continue
-            if is_stored_password(name):
-                _log.error("The dynamic setting %s is ignored: stored passwords are not supported", name)
                 continue
             try:
                 if row is not None:

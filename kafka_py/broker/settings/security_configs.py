@@ -190,7 +190,7 @@ class TokenOptions(OptionTable, no_effect="requests for delegation tokens are re
         unit="ms", about="How often expired tokens are removed.",
     )
 
-class PasswordOptions(OptionTable, no_effect="a password that is to be stored in ZooKeeper is refused"):
+class PasswordOptions(OptionTable):
     """Encryption of passwords in dynamic settings (KIP-226)."""
 
     password_encoder_secret: Option[str | None] = Option(

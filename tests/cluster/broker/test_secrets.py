@@ -1,11 +1,13 @@
 """Secrets that are put into settings come out nowhere: not in the log, not in answers, not in ZooKeeper (KIP-226)."""
 
 import logging
+import random
 from typing import Any
 
 import pytest
 
 from kafka_py.base.errors import ErrorCode
+from kafka_py.security.password_encoder import PasswordEncoder
 from kafka_py.testing.local_broker import LocalBroker, on_broker
 from kafka_py.wire.messages.alter_configs import AlterableConfig as Replacement
 from kafka_py.wire.messages.alter_configs import AlterConfigsRequest
@@ -75,14 +77,11 @@ def test_passwords_of_the_property_file(everything_logged: pytest.LogCaptureFixt
     scenario()
 
 
-@pytest.mark.parametrize("settings", [{}, {"password_encoder_secret": "x"}])
-def test_passwords_are_not_stored_in_clear(
-    everything_logged: pytest.LogCaptureFixture, settings: dict[str, str]
-) -> None:
-    @on_broker(**settings)
+def test_passwords_are_not_stored_in_clear(everything_logged: pytest.LogCaptureFixture) -> None:
+    @on_broker()
     async def scenario(broker: LocalBroker) -> None:
         broker.server.node.request_metrics.request_log.look_again()
-        reason = "This broker cannot store passwords: " if settings else "Password encoder secret not configured"
+        reason = "Password encoder secret not configured"
         answers = []
         for name in PASSWORDS:
             code, text = await put(broker, "0", name, f"{SECRET}-{name}")
@@ -122,6 +121,36 @@ def test_what_is_not_known_counts_as_secret(everything_logged: pytest.LogCapture
     scenario()
 
 
+def test_passwords_are_stored_encrypted(everything_logged: pytest.LogCaptureFixture) -> None:
+    """They stay as they are while another setting changes, and are encrypted anew when the secret changes."""
+    pytest.importorskip("cryptography")
+    name = PASSWORDS[0]
+
+    @on_broker(password_encoder_secret="one")
+    async def scenario(broker: LocalBroker) -> None:
+        broker.server.node.request_metrics.request_log.look_again()
+        assert (await put(broker, "0", name, SECRET))[0] == 0
+        stored = await broker.store.configs.of_entity("brokers/0")
+        assert decoded("one", stored[name]) == SECRET
+        assert broker.server._live.own == {name: SECRET}
+        assert (await put(broker, "0", "log.cleaner.threads", "2"))[0] == 0
+        assert (await broker.store.configs.of_entity("brokers/0"))[name] == stored[name]
+        answer = await described(broker, "0")
+        assert_nowhere(broker, everything_logged, answer)
+        await broker.stop()
+        await broker.start(password_encoder_secret="two", password_encoder_old_secret="one")
+        anew = await broker.store.configs.of_entity("brokers/0")
+        assert decoded("two", anew[name]) == SECRET
+        assert broker.server._live.own == {name: SECRET, "log.cleaner.threads": "2"}
+        assert_nowhere(broker, everything_logged)
+
+    scenario()
+
+
+def decoded(secret: str, text: str) -> str:
+    return PasswordEncoder(secret, random.randbytes).decode(text)
+
+
 def test_passwords_that_somebody_wrote_into_zookeeper(everything_logged: pytest.LogCaptureFixture) -> None:
     """As a tool or another broker leaves them: what cannot be used is left aside, named without its value."""
 
@@ -132,7 +161,7 @@ def test_passwords_that_somebody_wrote_into_zookeeper(everything_logged: pytest.
         await broker.store.configs.change("topics/t", {"com.example.token": SECRET})
         await broker.until(lambda: "topic t are now" in everything_logged.text)
         assert f"The dynamic setting {PASSWORDS[0]} is ignored" in everything_logged.text
-        assert "SCRAM-SHA-256 of users/alice in ZooKeeper: this broker does not enforce them" in everything_logged.text
+        assert "SCRAM-SHA-256 credential of user alice is ignored" in everything_logged.text
         assert SECRET not in everything_logged.text
         assert SECRET not in repr(await described(broker, "0"))
 

@@ -21,7 +21,6 @@ OF_CLIENTS = ("clients", "cli", "pipeline", "testing")
 READ_BY_NAME = {
     *own_settings(),
     *PROTECTIONS,
-    "password.encoder.secret",  # only to say why a password is refused
     # read with the prefixes of listener and mechanism
     "connections.max.reauth.ms", "sasl.enabled.mechanisms", "sasl.jaas.config", "sasl.login.callback.handler.class",
     "sasl.mechanism.inter.broker.protocol", "sasl.server.callback.handler.class",

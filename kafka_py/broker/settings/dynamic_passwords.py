@@ -1,0 +1,99 @@
+"""Passwords among the dynamic settings of a broker: encrypted in ZooKeeper, plain in the broker alone (KIP-226).
+
+Source: KIP-226; DynamicBrokerConfig (maybeCreatePasswordEncoder, maybeReEncodePasswords).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+
+from kafka_py.base.chance import Chance
+from kafka_py.base.errors import ConfigError
+from kafka_py.broker.settings.configs import BrokerConfig
+from kafka_py.broker.settings.setting_names import is_stored_password
+from kafka_py.security.password_encoder import DEFAULT_KEY_FACTORY, EncoderSettings, PasswordEncoder
+
+_log = logging.getLogger(__name__)
+
+
+class DynamicPasswords:
+    """Encrypts and decrypts with the secret of the broker's property file. Settings without passwords cost nothing."""
+
+    def __init__(self, config: BrokerConfig, chance: Chance) -> None:
+        settings = EncoderSettings(
+            config.password_encoder_cipher_algorithm,
+            config.password_encoder_keyfactory_algorithm or DEFAULT_KEY_FACTORY,
+            config.password_encoder_key_length,
+            config.password_encoder_iterations,
+        )
+
+        def random_bytes(count: int) -> bytes:
+            return chance.number(0, (1 << 8 * count) - 1).to_bytes(count, "big")
+
+        def encoder(secret: str | None) -> PasswordEncoder | None:
+            return None if not secret else PasswordEncoder(secret, random_bytes, settings)
+
+        self._encoder = encoder(config.password_encoder_secret)
+        self._old_encoder = encoder(config.password_encoder_old_secret)
+
+    async def decoded(self, overrides: Mapping[str, str]) -> dict[str, str]:
+        """The overrides with plain passwords; those that cannot be decrypted are logged and left out."""
+
+        def decode(name: str, text: str) -> str | None:
+            if self._encoder is None:
+                _log.error("The dynamic setting %s is ignored: password.encoder.secret is not set", name)
+                return None
+            try:
+                return self._encoder.decode(text)
+            except ConfigError as error:
+                _log.error("The dynamic setting %s is ignored: %s", name, error.detail)
+                return None
+
+        return await _replaced(overrides, decode)
+
+    async def encoded(
+        self, wanted: Mapping[str, str], stored: Mapping[str, str], plain: Mapping[str, str]
+    ) -> dict[str, str]:
+        """The overrides to store. stored, plain: the present ones; what is unchanged keeps its text.
+
+        Raises ConfigError without a secret.
+        """
+
+        def encode(name: str, password: str) -> str:
+            if plain.get(name) == password:
+                return stored[name]
+            if self._encoder is None:
+                raise ConfigError("Password encoder secret not configured")
+            return self._encoder.encode(password)
+
+        return await _replaced(wanted, encode)
+
+    async def encoded_anew(self, stored: Mapping[str, str]) -> dict[str, str] | None:
+        """The overrides with the passwords that the old secret opens encrypted with the new one; None if none is."""
+        old, new = self._old_encoder, self._encoder
+        if old is None or new is None:
+            return None
+
+        def change(name: str, text: str) -> str:
+            try:
+                password = old.decode(text)
+            except ConfigError:  # of the new secret already
+                return text
+            return new.encode(password)
+
+        changed = await _replaced(stored, change)
+        return None if changed == stored else changed
+
+
+async def _replaced(
+    overrides: Mapping[str, str], replace: Callable[[str, str], str | None]
+) -> dict[str, str]:
+    """The overrides with the passwords replaced, in a thread, for each takes milliseconds; None drops one."""
+    names = [name for name in overrides if is_stored_password(name)]
+    if not names:
+        return dict(overrides)
+    found = await asyncio.to_thread(lambda: {name: replace(name, overrides[name]) for name in names})
+    replaced = {name: found.get(name, value) for name, value in overrides.items()}
+    return {name: value for name, value in replaced.items() if value is not None}
