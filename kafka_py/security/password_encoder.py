@@ -2,7 +2,7 @@
 
 Layout: `name:value` pairs, comma-separated: the algorithms, salt, initialization vector, cipher text, and the length of
 the password as a check. Either broker decrypts what the other wrote, for all parameters are in the text. The ciphers
-are those of the package `cryptography`, an extra. Source: KIP-226; PasswordEncoder.
+are those of the package `cryptography`. Source: KIP-226; PasswordEncoder.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class _Transformation(NamedTuple):
             from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
         except ImportError:
             raise ConfigError(
-                "passwords in ZooKeeper need the package cryptography: pip install 'kafka_py[security]'"
+                "passwords in ZooKeeper need the package cryptography, which is not installed"
             ) from None
         algorithm = algorithms.AES(key) if self.algorithm == "AES" else _moved("algorithms", "TripleDES")(key)
         if self.mode == "GCM":
