@@ -41,6 +41,7 @@ class Watch:
         self._passing = passing
         self._report = report
         self._leaders: dict[tuple[TopicPartition, int], int] = {}
+        self._lives: dict[tuple[TopicPartition, int], object] = {}  # of the leader in an epoch
         self._offsets: dict[tuple[TopicPartition, int], _Offsets] = {}
         self._controller_epoch = 0
         self._task: asyncio.Task[None] | None = None
@@ -63,6 +64,10 @@ class Watch:
         held: dict[TopicPartition, int | None] = {}
         for broker in self._cluster.servers():
             for name, partition in broker.partitions().items():
+                if partition.is_leader and name.topic not in self._passing:
+                    self._note_leader(broker, name, partition.leader_epoch)
+        for broker in self._cluster.servers():
+            for name, partition in broker.partitions().items():
                 if name.topic in self._passing:
                     continue
                 if name not in held:
@@ -73,13 +78,20 @@ class Watch:
             self._report(f"the controller epoch went from {self._controller_epoch} to {epoch}")
         self._controller_epoch = max(epoch, self._controller_epoch)
 
+    def _note_leader(self, broker: SimulatedBroker, name: TopicPartition, epoch: int) -> None:
+        """After its restart a leader, if it still leads in its epoch, knows less to be committed; followers follow."""
+        leader = self._leaders.setdefault((name, epoch), broker.broker_id)
+        if leader != broker.broker_id:
+            self._report(f"{name}: {leader} and {broker.broker_id} lead in epoch {epoch}")
+        if self._lives.setdefault((name, epoch), broker.server) is not broker.server:
+            self._lives[name, epoch] = broker.server
+            for where, offsets in self._offsets.items():
+                if where[0] == name:
+                    self._offsets[where] = offsets._replace(fell_in=-1)
+
     def _look_at(
         self, broker: SimulatedBroker, name: TopicPartition, partition: Partition, held: int | None
     ) -> None:  # fmt: skip
-        if partition.is_leader:
-            leader = self._leaders.setdefault((name, partition.leader_epoch), broker.broker_id)
-            if leader != broker.broker_id:
-                self._report(f"{name}: {leader} and {broker.broker_id} lead in epoch {partition.leader_epoch}")
         log = partition.log
         if log is None:
             return
