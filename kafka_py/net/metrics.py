@@ -90,6 +90,15 @@ class SoftwareMetrics(
     connections = Gauge("connections", about="Open connections of this client software.")
 
 
+class CipherMetrics(
+    MetricTable, group="kafka.server:type=socket-server-metrics", attributes=True,
+    tags=("cipher", "protocol", "listener", "networkProcessor"),
+):  # fmt: skip
+    """Connections with one cipher suite and version of TLS."""
+
+    connections = Gauge("connections", about="Open connections with this cipher suite.")
+
+
 class AcceptMetrics(MetricTable, group="kafka.server:type=socket-server-metrics", attributes=True, tags=("listener",)):
     """What one listener let in."""
 

@@ -276,7 +276,7 @@ class SocketServer:
         if security is None:
             connection.start()
         else:
-            self._stages.begin(connection, secured, security)
+            self._stages.begin(connection, secured, security, served.secured)
 
     def _on_close(self, connection: Connection) -> None:
         del self.connections[connection.id]

@@ -31,6 +31,9 @@ _MOST_ADDRESSES = 1024
 BeginLogin = Callable[["LoginStage"], OnRequest]
 """Makes what receives the frames of one connection until its client has logged in."""
 
+OnSession = Callable[[Connection, tuple[str, str]], None]
+"""Receives a connection, and the cipher suite and version of its TLS session."""
+
 
 def anonymous(_certificate: bytes | None) -> Principal:
     """Everyone."""
@@ -190,10 +193,14 @@ class Stages:
         self._requests = requests
         self._failures = FailureLog(clock)
 
-    def begin(self, connection: Connection, transport: TlsTransport | None, security: ListenerSecurity) -> None:
-        """transport: where the listener has TLS."""
+    def begin(
+        self, connection: Connection, transport: TlsTransport | None, security: ListenerSecurity, on_session: OnSession
+    ) -> None:
+        """transport: where the listener has TLS. on_session: called when its handshake is complete."""
 
         def log_in() -> None:
+            if transport is not None:
+                on_session(connection, transport.session())
             if security.begin_login is None:
                 connection.stage = None
                 connection.metrics.successful_authentications += 1

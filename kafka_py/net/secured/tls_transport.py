@@ -107,10 +107,11 @@ class TlsTransport:
         """The peer's certificate as DER, None without one."""
         return None if self._tls is None else self._tls.getpeercert(binary_form=True)
 
-    def described(self) -> str:
-        """Version and cipher suite of the session, as in `TLSv1.3 TLS_AES_256_GCM_SHA384`."""
-        cipher = self._tls.cipher() if self._tls is not None else None
-        return f"{self._tls.version()} {cipher[0]}" if self._tls is not None and cipher is not None else "no TLS"
+    def session(self) -> tuple[str, str]:
+        """Cipher suite and version, as in `TLS_AES_256_GCM_SHA384` and `TLSv1.3`, after the handshake."""
+        assert self._tls is not None
+        cipher = self._tls.cipher()
+        return cipher[0] if cipher is not None else "", self._tls.version() or ""
 
     # ---- data in
 

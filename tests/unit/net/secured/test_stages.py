@@ -110,6 +110,36 @@ def test_requests_after_a_handshake_are_served_in_the_name_of_the_certificate(tm
     with_server(ListenerSecurity(server_end(server), principal_of), SecurityProtocol.SSL, body)
 
 
+def test_open_connections_are_counted_by_cipher_suite(tmp_path: Path) -> None:
+    server, client = contexts(tmp_path)
+
+    async def body(world: World) -> None:
+        reader, writer = await asyncio.open_connection(
+            "127.0.0.1", world.port, ssl=client, server_hostname="localhost"
+        )
+        await exchange(reader, writer, b"hello")
+        served = world.server._served["SECURED"]
+        ((session, table),) = served._ciphers.items()
+        assert session == (writer.get_extra_info("cipher")[0], "TLSv1.3")
+        assert table.connections == 1
+        (connection,) = served.connections
+        connection.close("the test is over")
+        assert not served._ciphers and not served._sessions
+        writer.close()
+
+    with_server(ListenerSecurity(server_end(server)), SecurityProtocol.SSL, body)
+
+
+def test_the_first_frame_may_be_large(tmp_path: Path) -> None:
+    server, client = contexts(tmp_path)
+
+    async def body(world: World) -> None:
+        large = b"z" * 3_000_000
+        assert await ask(world, large, client) == large
+
+    with_server(ListenerSecurity(server_end(server)), SecurityProtocol.SSL, body)
+
+
 def test_a_certificate_without_a_principal_ends_the_connection(tmp_path: Path) -> None:
     server, client = contexts(tmp_path)
 
