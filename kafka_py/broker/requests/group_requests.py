@@ -5,12 +5,10 @@ Source: docs/reference/groups.md, section 3; docs/reference/apis.tsv.
 
 from __future__ import annotations
 
-from functools import lru_cache
-from ipaddress import IPv4Address, ip_address
-
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
+from kafka_py.security.acls.hosts import java_host
 from kafka_py.security.acls.vocabulary import Operation, ResourceType
 
 _FIRST_WITH_STATIC_MEMBERS = "2.3-IV0"
@@ -33,17 +31,6 @@ def check_static_members(node: Node, group_instance_id: str | None) -> None:
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "static members need inter.broker.protocol.version 2.3")
 
 
-@lru_cache(maxsize=1024)
 def java_address(host: str) -> str:
     """An address in Java's form without a host name, `/10.0.0.1` or `/0:0:0:0:0:0:0:1`, as in group records."""
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return f"/{host}"
-    if isinstance(address, IPv4Address):
-        return f"/{address}"
-    if address.ipv4_mapped is not None:
-        return f"/{address.ipv4_mapped}"
-    number = int(address)
-    groups = ":".join(f"{number >> shift & 0xFFFF:x}" for shift in range(112, -1, -16))
-    return f"/{groups}" if address.scope_id is None else f"/{groups}%{address.scope_id}"
+    return f"/{java_host(host)}"

@@ -5,6 +5,8 @@ Source: docs/reference/security/acls.md, sections 2 and 4; docs/reference/config
 
 from __future__ import annotations
 
+import gc
+
 from kafka_py.base.chance import Chance
 from kafka_py.base.clock import Clock
 from kafka_py.base.supervision import Supervisor
@@ -33,7 +35,7 @@ def make_authorizer(
         return PluginAuthorizer.load(name, properties)
     with_prefixed = config.inter_broker_version().at_least(_FIRST_WITH_PREFIXED)
     return AclAuthorizer(
-        AclKeeper(store, clock, chance, supervisor, with_prefixed=with_prefixed),
+        AclKeeper(store, clock, chance, supervisor, with_prefixed=with_prefixed, settle=gc.freeze),
         super_users_of(properties),
         allowed_without_acls=allowed_without_acls(properties),
     )

@@ -4,6 +4,7 @@
     bindings.py           one ACL as a value, and filters of ACLs
     authorization.py      the interface of an authorizer; one that allows everything
     index.py              all ACLs, found by resource and principal
+    hosts.py              addresses in Java's form
     decisions.py          the rules: what the ACLs say about one action
     keeper.py             the ACLs of a cluster, in ZooKeeper
     audit.py              the audit log

@@ -15,6 +15,7 @@ from kafka_py.security.acls.audit import audit_log, log_decision, shown
 from kafka_py.security.acls.authorization import Asker, Audit, Removal
 from kafka_py.security.acls.bindings import AclBinding, AclFilter
 from kafka_py.security.acls.decisions import decide, decide_on_any
+from kafka_py.security.acls.hosts import java_host
 from kafka_py.security.acls.keeper import AclKeeper
 from kafka_py.security.acls.vocabulary import Operation, Permission, ResourceType
 
@@ -66,7 +67,7 @@ class AclAuthorizer:
         allowed = self._decisions.get(key)
         if allowed is None:
             allowed = who.principal in self._super_users or decide_on_any(
-                self._index, str(who.principal), who.host, operation, resource_type,
+                self._index, str(who.principal), java_host(who.host), operation, resource_type,
                 allowed_without_acls=self._allowed_without_acls,
             )  # fmt: skip
             self._remember(key, allowed)
@@ -82,7 +83,7 @@ class AclAuthorizer:
         else:
             operation, resource_type = Operation(operation), ResourceType(resource_type)
             verdict = decide(
-                self._index, str(principal), host, operation, resource_type, name,
+                self._index, str(principal), java_host(host), operation, resource_type, name,
                 allowed_without_acls=self._allowed_without_acls,
             )  # fmt: skip
             allowed = verdict.allowed

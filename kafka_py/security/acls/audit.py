@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 
 from kafka_py.security.acls.authorization import Asker, Audit
+from kafka_py.security.acls.hosts import java_host
 from kafka_py.security.acls.vocabulary import Operation, ResourceType
 
 AUDIT_LOGGER = "kafka.authorizer.logger"
@@ -30,8 +31,8 @@ def log_decision(
         level,
         "Principal = %s is %s Operation = %s from host = %s on resource = %s:%s for request = %s"
         " with resourceRefCount = %d",
-        shown(str(who.principal)), "Allowed" if allowed else "Denied", operation.title, who.host, resource_type.title,
-        pattern, who.request_name, 0 if name is None else 1,
+        shown(str(who.principal)), "Allowed" if allowed else "Denied", operation.title, java_host(who.host),
+        resource_type.title, pattern, who.request_name, 0 if name is None else 1,
     )  # fmt: skip
 
 

@@ -33,6 +33,8 @@ _log = logging.getLogger(__name__)
 MOST_RETRIES = 10
 RETRY_MS = 100
 RETRY_JITTER_MS = 50
+SETTLED_AFTER = 1000
+"""Patterns, read or written."""
 
 Change = Callable[[tuple[AclEntry, ...]], Iterable[AclEntry]]
 
@@ -42,9 +44,12 @@ class AclKeeper:
 
     def __init__(
         self, store: AclStore, clock: Clock, chance: Chance, supervisor: Supervisor | None = None,
-        *, with_prefixed: bool = True,
+        *, with_prefixed: bool = True, settle: Callable[[], object] = lambda: None,
     ) -> None:  # fmt: skip
-        """with_prefixed: whether brokers of this protocol version know prefixed patterns."""
+        """with_prefixed: whether brokers of this protocol version know prefixed patterns.
+
+        settle: called when very many ACLs are new: the search for garbage need not look at them any longer.
+        """
         self.index = AclIndex()
         self.with_prefixed = with_prefixed
         self._store = store
@@ -52,6 +57,8 @@ class AclKeeper:
         self._chance = chance
         self._locks = KeyedLocks()
         self._has_read_all = False
+        self._settle = settle
+        self._unsettled = 0
         self._listeners: list[NotificationListener] = store.listeners(
             self._on_change, clock, supervisor, with_prefixed=with_prefixed, on_gap=self.read_all
         )
@@ -85,7 +92,14 @@ class AclKeeper:
 
     async def _refresh(self, pattern: ResourcePattern) -> None:
         async with self._locks.hold(pattern):
-            self.index.put(pattern, *await self._read(pattern))
+            self._put(pattern, *await self._read(pattern))
+
+    def _put(self, pattern: ResourcePattern, entries: tuple[AclEntry, ...], version: int) -> None:
+        self.index.put(pattern, entries, version)
+        self._unsettled += 1
+        if self._unsettled >= SETTLED_AFTER:
+            self._unsettled = 0
+            self._settle()
 
     async def _read(self, pattern: ResourcePattern) -> tuple[tuple[AclEntry, ...], int]:
         rows, version = await self._store.read(_resource_of(pattern))
@@ -161,7 +175,7 @@ class AclKeeper:
                     ErrorCode.UNKNOWN_SERVER_ERROR,
                     f"Failed to update ACLs for {pattern} after trying a maximum of {MOST_RETRIES} times",
                 )
-            self.index.put(pattern, wanted, written)
+            self._put(pattern, wanted, written)
             if set(wanted) != set(before):  # not `entries`: a write whose answer was lost is read again after it
                 _log.info("The ACLs of %s have changed: %d of them", pattern, len(wanted))
                 await self._store.announce(resource)

@@ -101,6 +101,17 @@ def test_a_decision_is_made_once_until_an_acl_changes(
     assert authorizer.allows_on_any(Client(), READ, TOPIC)
 
 
+def test_hosts_are_compared_as_java_writes_addresses(authorizer: AclAuthorizer, keeper: Keeper) -> None:
+    def may_read_from(host: str) -> bool:
+        return authorizer.allows(Client(host=host), READ, TOPIC, "foo")
+
+    keeper.index.put(FOO, [ALLOWS_ALICE._replace(host="0:0:0:0:0:0:0:1"), ALLOWS_ALICE._replace(host="10.0.0.1")], 1)
+    assert may_read_from("::1")
+    assert may_read_from("::ffff:10.0.0.1")
+    keeper.index.put(FOO, [ALLOWS_ALICE._replace(host="::1")], 2)
+    assert not may_read_from("::1")
+
+
 def test_the_cache_is_bounded_in_decisions_and_in_the_length_of_names(
     authorizer: AclAuthorizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
