@@ -292,3 +292,40 @@ def test_a_keystore_is_replaced_while_the_broker_runs(tmp_path: Path, files: Cer
             assert settings["ssl.keystore.password"].is_sensitive
 
     asyncio.run(run())
+
+
+def test_a_keystore_with_another_password_is_taken_with_it(tmp_path: Path, files: CertificateFiles) -> None:
+    own = ConfigResource(ConfigResourceType.BROKER, "0")
+    path = tmp_path / "other-password.p12"
+    path.write_bytes(files.issue("broker", HOSTS).pkcs12("another-secret"))
+
+    async def run() -> None:
+        settings = {**BOTH, **files.broker(), "password.encoder.secret": "encoder"}
+        async with (
+            running(tmp_path, settings) as broker,
+            AsyncAdminClient({**at(broker), **files.client()}) as admin,
+        ):
+
+            async def change(password: str) -> None:
+                prefix = "listener.name.ssl.ssl."
+                wanted = {"keystore.location": str(path), "keystore.password": password, "key.password": password}
+                edits = [AlterConfig(prefix + name, value) for name, value in wanted.items()]
+                (await admin.incremental_alter_configs({own: edits})).all()
+
+            with pytest.raises(KafkaError, match="the password is another one"):
+                await change("a-wrong-one")
+            assert await broker.store.configs.of_entity("brokers/0") == {}
+            await change("another-secret")
+            tls = broker.server._logins.tls.listener("SSL")
+            assert tls is not None and tls._settings.keystore.location == str(path)
+            stored = await broker.store.configs.of_entity("brokers/0")
+            assert "another-secret" not in str(stored)
+            async with AsyncAdminClient({**at(broker), **files.client()}) as again:
+                await again.list_topics()
+        restarted = LocalBroker(broker.folder, broker.zookeeper, broker.settings)
+        await restarted.start()
+        tls = restarted.server._logins.tls.listener("SSL")
+        assert tls is not None and tls._settings.keystore.location == str(path)
+        await restarted.stop()
+
+    asyncio.run(run())

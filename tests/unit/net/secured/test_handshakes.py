@@ -4,13 +4,14 @@ import asyncio
 import socket
 import ssl
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 from kafka_py.net.secured.handshakes import Handshake, HandshakeFailed, explained
 from kafka_py.net.secured.tls_transport import FileBuffer, TlsTransport
-from kafka_py.testing.tls_ends import contexts, server_end
+from kafka_py.testing.tls_ends import client_end, contexts, server_end
 
 
 def failure(folder: Path, peer: Any, within_s: float = 10.0) -> HandshakeFailed:
@@ -82,3 +83,47 @@ def test_errors_are_explained_in_one_line() -> None:
     other.reason = "SOMETHING_NEW"
     assert str(explained(other)) == "something new"
     assert not explained(ConnectionResetError(104, "Connection reset by peer")).is_fatal
+
+
+def hello(folder: Path) -> bytes:
+    """What a client sends first."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    end = client_end(contexts(folder)[1])(incoming, outgoing)
+    with pytest.raises(ssl.SSLWantReadError):
+        end.do_handshake()
+    return outgoing.read()
+
+
+def test_changed_and_cut_first_messages_fail_and_nothing_else_happens(tmp_path: Path) -> None:
+    """Each of them ends its own handshake, by an error or at the deadline."""
+    whole, rng = hello(tmp_path), Random(7)
+
+    async def one(context: ssl.SSLContext, data: bytes) -> HandshakeFailed:
+        left, right = socket.socketpair()
+        loop = asyncio.get_running_loop()
+        transport = TlsTransport(left, server_end(context), loop, FileBuffer())
+        done: asyncio.Future[HandshakeFailed] = loop.create_future()
+        handshake = Handshake(transport, loop, None, is_server=True)
+        handshake.start(lambda: pytest.fail("it succeeded"), done.set_result, 0.2)
+        right.send(data)
+        try:
+            return await asyncio.wait_for(done, 10)
+        finally:
+            transport.close()
+            right.close()
+
+    async def run() -> None:
+        context = contexts(tmp_path)[0]
+        changed: list[bytes] = []
+        for _ in range(150):
+            data = bytearray(whole)
+            for _ in range(rng.randrange(1, 20)):
+                data[rng.randrange(len(data))] = rng.randrange(256)
+            changed.append(bytes(data[: rng.randrange(1, len(data) + 1)] if rng.random() < 0.3 else data))
+        alert = b"\x15\x03\x03\x00\x02\x02\x28"
+        changed += [b"\x16\x03\x01\xff\xff" + bytes(65_000), b"\x16" * 5, whole + whole, alert]
+        found = await asyncio.gather(*(one(context, data) for data in changed))
+        assert all(isinstance(each, HandshakeFailed) for each in found)
+        assert sum(each.is_fatal for each in found) > 10
+
+    asyncio.run(run())
