@@ -19,6 +19,7 @@ from kafka_py.base.errors import ConfigError, KafkaError
 from kafka_py.base.properties import read_properties
 from kafka_py.cli.common.command import CommandParser, Refused, UsageError, log_warnings, run
 from kafka_py.cli.common.connection_options import add_connection, admin_properties
+from kafka_py.cli.common.documents import output_option, print_document
 from kafka_py.cli.config_admin.entities import BROKERS, LOGGERS, TOPICS, Changes, Entity, in_hash_order
 from kafka_py.cli.java_compat.java_errors import exception_text
 
@@ -62,6 +63,7 @@ def parser() -> CommandParser:
     table.option("--delete-config", "Settings to set back to their defaults: k,k2.")
     table.flag("--all", "With --describe: static and default values too.")
     table.flag("--force", "Accepted without effect: no question is ever asked.")
+    output_option(table)
     return table
 
 
@@ -209,9 +211,6 @@ def _settings(admin: AdminClient, entity: Entity, *, everything: bool, synonyms:
     return [found[name] for name in in_hash_order(found) if everything or is_own(found[name])]
 
 
-
-
-
 def _own_source(entity: Entity) -> Callable[[ConfigEntry], bool]:
     from kafka_py.clients.admin.resources import ConfigSource
 
@@ -343,6 +342,8 @@ def main(arguments: Sequence[str]) -> int:
         _check_connection(options)
         quota_parts = quota_parts_of(options, arguments)
         changes = changes_of(options) if options.alter else None
+        if options.output is not None and (options.alter or options.zookeeper or quota_parts is not None):
+            raise Refused("--output is for --describe with --bootstrap-server of topics, brokers and broker-loggers")
         log_warnings()
         if quota_parts is not None:
             _quotas(options, quota_parts, changes)
@@ -360,10 +361,14 @@ def main(arguments: Sequence[str]) -> int:
                 ),
             )
             return 0
+        from kafka_py.cli.config_admin.config_documents import documents
         from kafka_py.clients.admin.client import AdminClient
 
         with AdminClient(admin_properties(options)) as admin:
-            if changes is None:
+            if options.output is not None:
+                print_document(documents(entity.type, _names(admin, entity), lambda name: _settings(
+                    admin, Entity(entity.type, name), everything=options.all)), options.output)  # fmt: skip
+            elif changes is None:
                 describe(admin, entity, everything=options.all)
             else:
                 alter(admin, entity, changes)

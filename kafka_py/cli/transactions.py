@@ -18,6 +18,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.cli.common.command import Refused, log_warnings, run
 from kafka_py.cli.common.connection_options import admin_properties
+from kafka_py.cli.common.documents import FORMATS, print_document
 from kafka_py.cli.common.prefix_parser import PrefixParser
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def parser() -> PrefixParser:
     table.add_argument("-v", "--version", action="version", help="show the version and exit",
                        version=f"{kafka_py.KAFKA_VERSION} (Commit:kafka_py-{kafka_py.__version__})")  # fmt: skip
     table.add_argument("--command-config", metavar="FILE", help="property file for the admin client")
+    table.add_argument("--output", choices=FORMATS, help="print a document instead of the classic table; our own")
     table.required("--bootstrap-server", "the brokers to connect to, host:port,host:port", metavar="host:port")
     actions = table.add_subparsers(dest="action", required=True, metavar="COMMAND", parser_class=_TransactionAction)
 
@@ -108,7 +110,12 @@ def table_lines(columns: Sequence[str], rows: Collection[Sequence[object]]) -> I
         yield "".join(f"{text:<{width}}\t" for text, width in zip(row, widths, strict=True))
 
 
-def show(columns: Sequence[str], rows: Collection[Sequence[object]]) -> None:
+def show(options: argparse.Namespace, columns: Sequence[str], rows: Collection[Sequence[object]]) -> None:
+    """Prints a table, or with --output a list of objects whose keys are the columns' names."""
+    if options.output is not None:
+        plain = [[None if value == NONE else value for value in row] for row in rows]
+        print_document([dict(zip(columns, row, strict=True)) for row in plain], options.output)
+        return
     for line in table_lines(columns, rows):
         print(line)
 
@@ -138,18 +145,18 @@ def producer_row(producer: ProducerDescription) -> Sequence[object]:
 
 def _list(admin: AdminClient, options: argparse.Namespace) -> None:
     longer_than_ms = -1 if options.duration_filter is None else options.duration_filter
-    show(LIST_COLUMNS, list_rows(admin.list_transactions(longer_than_ms=longer_than_ms)))
+    show(options, LIST_COLUMNS, list_rows(admin.list_transactions(longer_than_ms=longer_than_ms)))
 
 
 def _describe(admin: AdminClient, options: argparse.Namespace) -> None:
     found = admin.describe_transactions([options.transactional_id]).value(options.transactional_id)
-    show(DESCRIBE_COLUMNS, [describe_row(found, SYSTEM_CLOCK.wall_ms())])
+    show(options, DESCRIBE_COLUMNS, [describe_row(found, SYSTEM_CLOCK.wall_ms())])
 
 
 def _describe_producers(admin: AdminClient, options: argparse.Namespace) -> None:
     partition = TopicPartition(options.topic, options.partition)
     producers = admin.describe_producers([partition], broker_id=options.broker_id).value(partition)
-    show(PRODUCER_COLUMNS, [producer_row(each) for each in producers])
+    show(options, PRODUCER_COLUMNS, [producer_row(each) for each in producers])
 
 
 # ---- abort
@@ -228,7 +235,7 @@ def _find_hanging(admin: AdminClient, options: argparse.Namespace) -> None:
         listed = admin.list_transactions(producer_ids=producer_ids)
         ids = {each.producer_id: each.transactional_id for some in listed.values() for each in some}
         found = hanging(candidates, ids, _known(admin, list(ids.values())))
-    show(HANGING_COLUMNS, [hanging_row(each, now_ms) for each in found])
+    show(options, HANGING_COLUMNS, [hanging_row(each, now_ms) for each in found])
 
 
 def _partitions(admin: AdminClient, options: argparse.Namespace) -> list[TopicPartition]:

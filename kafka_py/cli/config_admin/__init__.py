@@ -5,4 +5,5 @@
     configs_quotas.py     --zookeeper for users, clients and ips
     client_quotas.py      --bootstrap-server for users, clients and ips
     configs_zookeeper.py  --zookeeper for topics and brokers
+    config_documents.py   --output: JSON and YAML
 """

@@ -239,6 +239,11 @@ def test_what_is_listed_and_described_is_a_document_where_one_is_asked_for(boots
     assert (shown["group"], shown["state"], shown["members"]) == (group, "Empty", [])
     assert sum(each["current_offset"] for each in shown["offsets"]) == 30
     assert {each["lag"] for each in shown["offsets"]} == {0}
+    [entity] = document("kafka-configs.sh", *servers, "--describe", "--topic", topic, "--all", form=form)
+    segment = next(each for each in entity["configs"] if each["name"] == "segment.bytes")
+    assert (entity["type"], entity["name"], segment["value"], segment["source"]) == (
+        "topics", topic, "1073741824", "DEFAULT_CONFIG",
+    )  # fmt: skip
     [broker] = document("kafka-log-dirs.sh", *servers, "--describe", "--topic-list", topic, form=form)["brokers"]
     assert len(broker["logDirs"][0]["partitions"]) == 3
     refused = run("kafka-topics.sh", *servers, "--create", "--topic", "x", "--output", "json", fails=True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
+import json
+
 import pytest
 
 from kafka_py.base.ids import TopicPartition
@@ -78,3 +81,12 @@ def test_wrong_usage_ends_with_1(arguments: list[str], message: str, capsys: pyt
         transactions.main(arguments)
     assert ended.value.code == 1
     assert message in capsys.readouterr().err
+
+
+def test_a_table_is_a_document_where_one_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    rows: list[tuple[object, ...]]
+    rows = [("a", 5, transactions.NONE)]
+    transactions.show(argparse.Namespace(output="json"), ("Id", "Epoch", "Start"), rows)
+    assert json.loads(capsys.readouterr().out) == [{"Id": "a", "Epoch": 5, "Start": None}]
+    transactions.show(argparse.Namespace(output=None), ("Id", "Epoch", "Start"), rows)
+    assert capsys.readouterr().out == "Id\tEpoch\tStart\t\na \t5    \tNone \t\n"
