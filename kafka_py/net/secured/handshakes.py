@@ -136,7 +136,11 @@ class Handshake:
 
     def _step(self) -> None:
         self._read(False)
-        future = self._loop.run_in_executor(self._executor, self._transport.step)
+        try:
+            future = self._loop.run_in_executor(self._executor, self._transport.step)
+        except RuntimeError:  # of a pool that was shut down
+            self._fail(HandshakeFailed("this side is shutting down", is_fatal=False))
+            return
         future.add_done_callback(self._on_step)
 
     def _on_step(self, future: asyncio.Future[bool]) -> None:
@@ -148,7 +152,7 @@ class Handshake:
         except OSError as lost:
             error = error or lost
         if error is not None or future.cancelled():
-            self._fail(error or HandshakeFailed("the broker is shutting down", is_fatal=False))
+            self._fail(error or HandshakeFailed("this side is shutting down", is_fatal=False))
         elif future.result():
             on_done = self._on_done
             self.cancel()

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import ssl
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -73,6 +74,25 @@ def test_a_cancelled_handshake_calls_nothing(tmp_path: Path) -> None:
         right.close()
 
     asyncio.run(run())
+
+
+def test_a_pool_that_was_shut_down_ends_the_handshake(tmp_path: Path) -> None:
+    async def run() -> HandshakeFailed:
+        left, right = socket.socketpair()
+        loop = asyncio.get_running_loop()
+        executor = ThreadPoolExecutor(1)
+        executor.shutdown()
+        transport = TlsTransport(left, server_end(contexts(tmp_path)[0]), loop, FileBuffer())
+        done: asyncio.Future[HandshakeFailed] = loop.create_future()
+        Handshake(transport, loop, executor, is_server=True).start(lambda: pytest.fail("done"), done.set_result)
+        right.send(hello(tmp_path))
+        try:
+            return await asyncio.wait_for(done, 10)
+        finally:
+            transport.close()
+            right.close()
+
+    assert "shutting down" in str(asyncio.run(run()))
 
 
 def test_errors_are_explained_in_one_line() -> None:
