@@ -22,3 +22,9 @@ def listed(items: Iterable[object]) -> str:
 def paired(settings: Mapping[Any, object]) -> str:
     """`a=1, b=2`; "none" for nothing."""
     return listed(f"{name}={value}" for name, value in settings.items())
+
+
+def one_line(text: str, most: int) -> str:
+    """Text of others for one line of a log: without control characters, at most `most` characters of it."""
+    text = text if len(text) <= most else f"{text[:most]}..."
+    return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")

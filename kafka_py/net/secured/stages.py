@@ -15,6 +15,7 @@ from concurrent.futures import Executor
 from typing import NamedTuple
 
 from kafka_py.base.clock import Clock
+from kafka_py.base.texts import one_line
 from kafka_py.net.connection import Connection, OnRequest
 from kafka_py.net.principal import ANONYMOUS, Principal
 from kafka_py.net.secured.handshakes import HANDSHAKE_S, Handshake, HandshakeFailed
@@ -54,6 +55,10 @@ class ListenerSecurity(NamedTuple):
     executor: Executor | None = None
 
 
+_MOST_REASON = 500
+"""Characters of a reason, which may quote the client."""
+
+
 class FailureLog:
     """Log lines about failed connections: one per address and second, with the number of those left out."""
 
@@ -71,7 +76,8 @@ class FailureLog:
             del self._seen[next(iter(self._seen))]
         self._seen[host] = second, 0
         more = f"; {left_out} more from this address since the last line" if left_out else ""
-        _log.info("Failed %s with %s:%d (%s)%s", of, host, connection.peer_port, what, more)
+        reason = one_line(what, _MOST_REASON)
+        _log.info("Failed %s with %s:%d (%s)%s", of, host, connection.peer_port, reason, more)
 
 
 class HandshakeStage:

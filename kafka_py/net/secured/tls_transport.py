@@ -134,11 +134,11 @@ class TlsTransport:
                 return filled
             except ssl.SSLWantReadError:
                 self._holds = False
-            if self._outgoing.pending:  # an answer to a change of keys
-                self.push()
             try:
+                if self._outgoing.pending:  # an answer to a change of keys
+                    self.push()
                 data = self._receive(RECEIVE_BYTES)
-            except BlockingIOError:
+            except OSError:  # a lost connection is reported by the next call, after what came before
                 if filled:
                     return filled
                 raise

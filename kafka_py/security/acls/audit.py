@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 
+from kafka_py.base.texts import one_line
 from kafka_py.security.acls.authorization import Asker, Audit
 from kafka_py.security.acls.hosts import java_host
 from kafka_py.security.acls.vocabulary import Operation, ResourceType
@@ -45,5 +46,4 @@ def level_of(allowed: bool, audit: Audit) -> int:
 
 def shown(name: str) -> str:
     """A client's text for one line of a log: without control characters, and not longer than names are."""
-    text = name if len(name) <= _SHOWN_NAME else f"{name[:_SHOWN_NAME]}..."
-    return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
+    return one_line(name, _SHOWN_NAME)

@@ -57,6 +57,7 @@ class AclKeeper:
         self._chance = chance
         self._locks = KeyedLocks()
         self._has_read_all = False
+        self._unannounced: set[ResourcePattern] = set()  # written, perhaps: an attempt that fails leaves it to the next
         self._settle = settle
         self._unsettled = 0
         self._listeners: list[NotificationListener] = store.listeners(
@@ -85,7 +86,7 @@ class AclKeeper:
         """A pattern has changed. What was announced before the start is read with everything else."""
         if not self._has_read_all:
             return
-        if resource.type not in ACL_TYPES or resource.pattern_type not in PatternType.__members__:
+        if resource.type not in ACL_TYPES or resource.pattern_type not in _STORED_TYPES:
             _log.warning("A change of the ACLs of %s is ignored: its type is not known", resource)
             return
         await self._refresh(_pattern_of(resource))
@@ -167,6 +168,8 @@ class AclKeeper:
                     await asyncio.sleep((RETRY_MS + self._chance.number(0, RETRY_JITTER_MS)) / 1000)
                     entries, version = await self._read(pattern)
                 wanted = tuple(dict.fromkeys(change(entries)))
+                if not set(before) == set(wanted) == set(entries):  # others may have read either of them
+                    self._unannounced.add(pattern)
                 written = await self._store.write(resource, _rows_of(wanted), version)
                 if written is not None:
                     break
@@ -176,12 +179,14 @@ class AclKeeper:
                     f"Failed to update ACLs for {pattern} after trying a maximum of {MOST_RETRIES} times",
                 )
             self._put(pattern, wanted, written)
-            if set(wanted) != set(before):  # not `entries`: a write whose answer was lost is read again after it
+            if pattern in self._unannounced:
                 _log.info("The ACLs of %s have changed: %d of them", pattern, len(wanted))
                 await self._store.announce(resource)
+                self._unannounced.discard(pattern)
 
 
 _INVALID = ErrorCode.INVALID_REQUEST
+_STORED_TYPES = (PatternType.LITERAL.name, PatternType.PREFIXED.name)
 
 
 def _with(added: list[AclEntry], entries: tuple[AclEntry, ...]) -> list[AclEntry]:

@@ -6,6 +6,7 @@ import ssl
 import struct
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -301,3 +302,12 @@ def test_the_failure_log_counts_what_it_leaves_out_and_forgets_old_addresses(
         failures.note(peer, "no")  # type: ignore[arg-type]
     assert len(failures._seen) <= 1024
     assert ANONYMOUS.name == "ANONYMOUS"
+
+
+def test_a_reason_that_quotes_the_client_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    peer: Any = SimpleNamespace(peer_host="h", peer_port=1)
+    FailureLog(SystemClock()).note(peer, "no\nFailed with x:1" + "y" * 9999)
+    [line] = caplog.messages
+    assert line.startswith("Failed authentication with h:1 (no\\nFailed with x:1yyy")
+    assert len(line) < 600

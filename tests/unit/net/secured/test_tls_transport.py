@@ -224,3 +224,26 @@ def test_a_client_that_does_not_trust_the_certificate_fails_and_the_server_learn
         assert "refused this side's certificate" in str(at_server)
 
     asyncio.run(run())
+
+
+def test_what_came_before_a_reset_is_read(tmp_path: Path) -> None:
+    """As on a listener without TLS."""
+
+    async def run() -> None:
+        stream = await Stream.open(tmp_path)
+        assert stream.client.send(b"x" * 1000) == 1000
+        server: Any = stream.server
+        receive, calls = server._receive, iter([True])
+
+        def reset_after_one(size: int) -> bytes:
+            if next(calls, False):
+                return receive(size)
+            raise ConnectionResetError("reset by the peer")
+
+        server._receive = reset_after_one
+        assert server.recv_into(memoryview(bytearray(4096))) == 1000
+        with pytest.raises(ConnectionResetError):
+            server.recv_into(memoryview(bytearray(4096)))
+        stream.close()
+
+    asyncio.run(run())

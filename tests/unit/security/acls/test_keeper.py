@@ -24,6 +24,7 @@ from kafka_py.security.acls.vocabulary import Operation, PatternType, Permission
 from kafka_py.testing.zookeeper import FakeZookeeper, on_fake
 from kafka_py.zk.acl_znodes import AclResource, AclRow, decode_acls
 from kafka_py.zk.schema import MalformedZNode
+from kafka_py.zk.session import ConnectionLoss
 from kafka_py.zk.store import ZkStore
 
 from .golden_acls import samples
@@ -194,3 +195,46 @@ async def test_prefixed_patterns_are_refused_where_brokers_do_not_know_them(stor
     assert (error.code, error.message) == (ErrorCode.INVALID_REQUEST, "Failed to create ACL")
     assert await keeper.remove([AclFilter(PatternFilter(ResourceType.TOPIC, "foo", PatternType.PREFIXED))]) == [[]]
     await keeper.close()
+
+
+@brokers
+async def test_what_is_written_again_unchanged_for_one_is_announced_to_the_others(
+    one: AclKeeper, other: AclKeeper, zk: FakeZookeeper
+) -> None:
+    """Another removed the entry, and this one, which has not read that yet, adds it: the others may have read it."""
+    await one.add([AclBinding(FOO, READ), AclBinding(FOO, WRITE)])
+    await until(lambda: len(other.index.of(FOO).entries) == 2)
+    session: Any = one._store._znodes.session
+    session.cut()
+    foo = PatternFilter(ResourceType.TOPIC, "foo", PatternType.LITERAL)
+    await other.remove([AclFilter(foo, EntryFilter(operation=Operation.WRITE))])
+    adding = asyncio.ensure_future(one.add([AclBinding(FOO, WRITE)]))
+    await asyncio.sleep(0)
+    session.mend()
+    assert await adding == [None]
+    await until(lambda: len(other.index.of(FOO).entries) == 2)
+
+
+@brokers
+async def test_a_change_that_could_not_be_announced_is_announced_by_the_next_attempt(
+    one: AclKeeper, other: AclKeeper, zk: FakeZookeeper
+) -> None:
+    async def fails(_resource: AclResource) -> None:
+        raise ConnectionLoss
+
+    store: Any = one._store
+    store.announce, announce = fails, store.announce
+    [error] = await one.add([AclBinding(FOO, READ)])
+    assert error is not None and error.code is ErrorCode.UNKNOWN_SERVER_ERROR
+    store.announce = announce
+    assert await one.add([AclBinding(FOO, READ)]) == [None]
+    await until(lambda: other.index.of(FOO).entries)
+
+
+@brokers
+async def test_a_change_of_a_pattern_type_that_is_never_stored_is_ignored(
+    one: AclKeeper, other: AclKeeper, zk: FakeZookeeper
+) -> None:
+    await one.add([AclBinding(FOO, READ)])
+    await one._on_change(AclResource("TOPIC", "foo", "MATCH"))
+    assert one.index.patterns() == [FOO]
