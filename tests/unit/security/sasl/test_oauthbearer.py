@@ -1,4 +1,6 @@
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -83,3 +85,13 @@ def test_a_client_does_not_send_what_the_message_cannot_carry(token: str, extens
 
 def test_the_token_is_in_no_repr() -> None:
     assert "abc" not in repr(TOKEN)
+
+
+def test_the_check_of_the_security_page() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "security.md").read_text()
+    (code,) = [each for each in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "BearerToken" in each]
+    names: dict[str, Any] = {}
+    exec(code, names)
+    assert names["check"]("good").principal == "alice"
+    with pytest.raises(TokenRefused):
+        names["check"]("bad")
