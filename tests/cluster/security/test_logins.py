@@ -277,16 +277,20 @@ def test_brokers_log_in_at_each_other() -> None:
                 await brokers[0].until(lambda: brokers[0].server.node.metadata.is_live(1))
                 await make_replicated(brokers[0])
                 await brokers[0].until(lambda: in_sync(brokers[0]) == 2)
-                sockets = brokers[0].server._sockets
-                assert sockets is not None
-                principals = {str(each.principal) for each in sockets.connections.values()
-                              if each.listener_name == "SASL_PLAINTEXT"}  # fmt: skip
-                assert principals == {"User:b"}
+                await brokers[0].until(lambda: principals(brokers[0]) == {"User:b"})
             finally:
                 for broker in monitored:
                     await broker.stop()
 
     asyncio.run(run())
+
+
+def principals(broker: LocalBroker) -> set[str]:
+    """Of the connections between brokers; one that is still logging in is nobody's yet."""
+    sockets = broker.server._sockets
+    assert sockets is not None
+    found = [each for each in sockets.connections.values() if each.listener_name == "SASL_PLAINTEXT"]
+    return {str(each.principal) for each in found}
 
 
 async def start_between(broker: LocalBroker, settings: dict[str, str]) -> None:
