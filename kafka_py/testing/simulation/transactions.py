@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import pairwise
@@ -87,8 +87,8 @@ class Worker:
     def __init__(self, cluster: SimulatedCluster, partition: int, account: Account, rng: random.Random) -> None:
         self.partition = partition
         self.source = TopicPartition(INPUT, partition)
-        self.position = 0
-        """The offset after the last input record whose transaction was reported as committed."""
+        self.position = 0  # after the last input record whose transaction was reported as committed
+        self.deleted: set[int] = set()  # input offsets that were below the start of the log when it was read
         self._cluster = cluster
         self._account = account
         self._rng = rng
@@ -153,6 +153,7 @@ class Worker:
                 break
             await asyncio.sleep(PAUSE_S)
         start = (await consumer.beginning_offsets([self.source]))[self.source]  # an administrator may have deleted some
+        self.deleted.update(range(committed, start))
         await consumer.seek(self.source, max(committed, start))
 
     async def _transact(self, producer: AsyncProducer, consumer: AsyncConsumer) -> None:
@@ -300,7 +301,7 @@ class Transactions:
             if written != audited:
                 faults.append(f"partition {worker.partition}: {_difference(written, audited)} only in one topic")
             seen_attempts |= {each.attempt for each in written}
-            faults += _order_faults(worker.partition, written, source)
+            faults += _order_faults(worker.partition, written, source, worker.deleted)
             committed = _coordinated_offset(self._cluster, worker.source)
             if written and committed != written[-1].input_offset + 1:
                 faults.append(f"partition {worker.partition}: {committed} is committed, the last visible record has "
@@ -342,16 +343,15 @@ def _written(value: bytes | None) -> VisibleRecord:
     return VisibleRecord(int(attempt), int(offset))
 
 
-def _order_faults(partition: int, written: list[VisibleRecord], source: PartitionLog) -> list[str]:
-    """Whether the visible records are the input's offsets, each once and in order.
-
-    Input that was deleted by an administrator may have been processed before.
+def _order_faults(partition: int, written: list[VisibleRecord], source: PartitionLog, deleted: Set[int]) -> list[str]:
+    """Whether the visible records are the input's offsets, each once and in order; of deleted ones some may be there.
+    deleted: as the worker saw it. If that leader fails before the others know it, its successor still has them.
     """
     start = source.log_start_offset
     found = [each.input_offset for each in written]
     expected = range(start, source.high_watermark)
     is_in_order = all(one < next_one for one, next_one in pairwise(found))
-    missing = sorted(set(expected) - set(found))
+    missing = sorted(set(expected) - set(found) - deleted)
     invented = sorted(each for each in found if each >= source.high_watermark)
     if is_in_order and not missing and not invented:
         return []
