@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_py.net.secured.handshakes import Handshake
+from kafka_py.net.secured.handshakes import Handshake, HandshakeFailed
 from kafka_py.net.secured.tls_transport import FileBuffer, MakeTls, TlsTransport
 
 if TYPE_CHECKING:
@@ -96,7 +96,16 @@ async def encrypted(connected: socket.socket, make: MakeTls, executor: Executor 
     transport = TlsTransport(connected, make, loop, FileBuffer())
     secured: asyncio.Future[None] = loop.create_future()
     handshake = Handshake(transport, loop, executor, is_server=False)
-    handshake.start(lambda: secured.set_result(None), secured.set_exception)
+
+    def done(error: HandshakeFailed | None = None) -> None:
+        if secured.done():  # who waits has given up in this very turn
+            return
+        if error is None:
+            secured.set_result(None)
+        else:
+            secured.set_exception(error)
+
+    handshake.start(done, done)
     try:
         await secured
     except BaseException:

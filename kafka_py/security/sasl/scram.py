@@ -43,6 +43,9 @@ from kafka_py.security.sasl.scram_messages import (
     parse_server_first,
 )
 
+MOST_ASKED = 1_000_000
+"""Iterations that a client does for a broker, about half a second's; 2.8.2 stores credentials of up to 16,384."""
+
 
 class ScramUser(NamedTuple):
     """What the broker knows of a user, or of a delegation token. expires_ms: when the token ends, wall clock."""
@@ -141,6 +144,8 @@ class ScramClient:
             raise ValueError("the broker's nonce does not begin with the client's")
         if answer.iterations < LEAST_ITERATIONS:
             raise ValueError(f"the broker asks for {answer.iterations} iterations, at least are {LEAST_ITERATIONS}")
+        if answer.iterations > MOST_ASKED:
+            raise ValueError(f"the broker asks for {answer.iterations} iterations, at most are {MOST_ASKED}")
         digest = DIGESTS[self.name]
         salted = salted_password(self.name, self._password, answer.salt, answer.iterations)
         own_key = client_key(self.name, salted)

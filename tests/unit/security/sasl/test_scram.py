@@ -94,6 +94,7 @@ def test_a_token_after_the_end_is_refused() -> None:
         [b"r=other,s=c2FsdA==,i=4096"],
         [b"r=client,s=c2FsdA==,i=4096"],
         [b"r=clientserver,s=c2FsdA==,i=4095"],
+        [b"r=clientserver,s=c2FsdA==,i=9999999999"],
         [b"r=clientserver,s=c2FsdA==,i=4096", b"v=AAAA"],
         [b"r=clientserver,s=c2FsdA==,i=4096", b"e=other-error"],
     ],
