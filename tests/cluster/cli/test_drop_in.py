@@ -133,17 +133,18 @@ def test_the_words_and_the_environment_of_the_brokers_script(
 def test_java_class_names_in_the_settings_are_no_obstacle(tmp_path: Path, zk_chroot: str) -> None:
     classes = {
         "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
+        "allow.everyone.if.no.acl.found": "true",
         "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector",
         "metric.reporters": "org.apache.kafka.common.metrics.JmxReporter,com.example.Reporter",
         "kafka.metrics.reporters": "kafka.metrics.KafkaCSVMetricsReporter",
         "principal.builder.class": "com.example.Builder",
     }
-    with pytest.raises(NotReady, match=r"authorizer\.class\.name=\S+ is not supported: "):
+    with pytest.raises(NotReady, match=r"principal\.builder\.class=\S+ is not supported: "):
         BrokerProcess(tmp_path / "refused", zk_chroot, settings=classes).start()
-    classes["kafka_py.unenforced.settings"] = "authorizer.class.name,principal.builder.class"
+    classes["kafka_py.unenforced.settings"] = "principal.builder.class"
     with BrokerProcess(tmp_path, zk_chroot, settings=classes) as broker:
         warnings = [line for line in broker.output().splitlines() if " WARN " in line]
-        for words in ("every client could do everything", "metric.reporters=com.example.Reporter"):
+        for words in ("principal.builder.class", "metric.reporters=com.example.Reporter"):
             assert [line for line in warnings if words in line], words
         assert not [line for line in warnings if "RackAwareReplicaSelector" in line]
         broker.create_topic("t")
