@@ -14,6 +14,7 @@ from kafka_py.broker.wiring.marker_wiring import make_marker_channels
 from kafka_py.coordinator.transactions.marker_channels import MarkerChannels
 from kafka_py.coordinator.transactions.markers import MarkerOutcome, TransactionMarkers
 from kafka_py.log.model.answers import Origin
+from kafka_py.net.client import NO_SECURITY
 from kafka_py.net.network import TcpNetwork
 from kafka_py.testing.local_broker import LISTENER, LocalBroker, batch, in_folder
 from kafka_py.testing.zookeeper import FakeZookeeper
@@ -53,7 +54,7 @@ def channels_of(broker: LocalBroker) -> MarkerChannels:
     node = broker.server.node
     env: Any = SimpleNamespace(
         broker_id=node.broker_id, live=node.live_config, clock=SYSTEM_CLOCK, network=TcpNetwork(),
-        listening=SimpleNamespace(inter_broker_listener=LISTENER),
+        listening=SimpleNamespace(inter_broker_listener=LISTENER), security_to=lambda _listener: NO_SECURITY,
         registry=MetricRegistry(SYSTEM_CLOCK), supervisor=Supervisor(SYSTEM_CLOCK),
     )  # fmt: skip
     return make_marker_channels(env, node.metadata, lambda: OwnMarkers(node))
