@@ -76,6 +76,9 @@ class ConnectionSession:
         except (OSError, TimeoutError) as error:
             _log.error("%r: its session could not be renewed: %s", connection, error)
             connection.close("its session could not be renewed")
+        except Exception:
+            _log.exception("%r: its session could not be renewed", connection)
+            connection.close("its session could not be renewed")
         finally:
             self._renewing = None
 

@@ -63,7 +63,7 @@ def input_of(log_of, count, start=0):
     ],
 )
 def test_each_input_record_is_there_once_and_in_order(log_of, offsets, said):
-    faults = transactions._order_faults(0, [VisibleRecord(7, each) for each in offsets], input_of(log_of, 3))
+    faults = transactions._order_faults(0, [VisibleRecord(7, each) for each in offsets], input_of(log_of, 3), set())
     assert bool(faults) is (said is not None)
     if said is not None:
         with pytest.raises(AssertionError, match=said):
@@ -72,8 +72,15 @@ def test_each_input_record_is_there_once_and_in_order(log_of, offsets, said):
 
 def test_input_that_was_deleted_may_have_been_processed_before(log_of):
     source = input_of(log_of, 2, start=1)
-    assert transactions._order_faults(0, [VisibleRecord(7, each) for each in (0, 1, 2)], source) == []
-    assert transactions._order_faults(0, [VisibleRecord(7, each) for each in (1, 2)], source) == []
+    assert transactions._order_faults(0, [VisibleRecord(7, each) for each in (0, 1, 2)], source, set()) == []
+    assert transactions._order_faults(0, [VisibleRecord(7, each) for each in (1, 2)], source, set()) == []
+
+
+def test_input_that_was_deleted_for_the_worker_is_not_missing(log_of):
+    """The leader that it asked failed before the others had deleted it."""
+    written = [VisibleRecord(7, 2)]
+    assert transactions._order_faults(0, written, input_of(log_of, 3), {0, 1}) == []
+    assert transactions._order_faults(0, written, input_of(log_of, 3), {0})
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ import asyncio
 import struct
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,7 @@ from kafka_py.net.client import AuthenticationFailed, BrokerConnection, Connecti
 from kafka_py.net.configs import NetOptions
 from kafka_py.net.connection import Connection
 from kafka_py.net.endpoints import Endpoint, Listening, SecurityProtocol
-from kafka_py.net.secured.client_security import ConnectionSecurity
+from kafka_py.net.secured.client_security import ConnectionSecurity, ConnectionSession
 from kafka_py.net.secured.stages import ListenerSecurity
 from kafka_py.net.socket_server import RequestService, SocketServer
 from kafka_py.testing.tls_ends import client_end, contexts, server_end
@@ -135,3 +137,29 @@ def test_a_client_with_tls_learns_that_the_listener_is_plain(
 
     with_listener(None, body)
     assert "first bytes of TLS" in caplog.text
+
+
+@pytest.mark.parametrize("error", [ConnectionLost("gone"), ZeroDivisionError("nobody foresaw this")])
+def test_a_login_that_cannot_be_repeated_closes_the_connection_whatever_is_raised(
+    error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def run() -> None:
+        reasons: list[str] = []
+        connection: Any = SimpleNamespace(closed=False, close=reasons.append)
+        answers = iter([1.0, error])
+
+        async def log_in(_connection: BrokerConnection) -> float | None:
+            answer = next(answers)
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        session = ConnectionSession(connection, log_in)
+        await session.begin()
+        renewal: asyncio.Future[asyncio.Task[None]] = asyncio.get_running_loop().create_future()
+        session.on_renewal = renewal.set_result
+        await asyncio.wait_for(await asyncio.wait_for(renewal, 10), 10)
+        assert reasons == ["its session could not be renewed"]
+        assert str(error) in caplog.text
+
+    asyncio.run(run())
