@@ -2,7 +2,7 @@
 
 import asyncio
 import struct
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -146,7 +146,7 @@ def test_a_login_that_cannot_be_repeated_closes_the_connection_whatever_is_raise
     async def run() -> None:
         reasons: list[str] = []
         connection: Any = SimpleNamespace(closed=False, close=reasons.append)
-        answers = iter([1.0, error])
+        answers: Iterator[float | Exception] = iter([1.0, error])
 
         async def log_in(_connection: BrokerConnection) -> float | None:
             answer = next(answers)
