@@ -29,11 +29,6 @@ class DynamicListeners:
         self.ports: dict[str, int] = {}
         self._supervisor = supervisor
 
-    @property
-    def inter_broker(self) -> str:
-        """The name of the listener between brokers."""
-        return self.listening.inter_broker_listener
-
     def read(self, config: BrokerConfig) -> None:
         """Reads the settings, before any socket is bound."""
         self.listening = listening_of(config)

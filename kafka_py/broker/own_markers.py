@@ -28,7 +28,7 @@ class OwnMarkers:
     async def send(self, request: WriteTxnMarkersRequest, version: int) -> Any:
         """The response, when all markers are replicated or have failed."""
         self._metrics.count(version)
-        await next_turn()  # the request that ended the transactions has had this one
+        await next_turn()  # so that EndTxn and its markers do not share one turn of the event loop
         own = _OwnRequest(self._metrics)
         outcome = handle(self._node, own, request)
         if outcome is not ANSWERS_LATER:

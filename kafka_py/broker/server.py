@@ -328,7 +328,7 @@ class KafkaServer:
         _log.info("[KafkaServer id=%d] shutting down", self.broker_id)
         if self.config.controlled_shutdown_enable and self._session.state is SessionState.CONNECTED:
             self.state = BrokerState.PENDING_CONTROLLED_SHUTDOWN
-            between = self._listeners.inter_broker
+            between = self._listeners.listening.inter_broker_listener
             await leave_in_order(
                 self.store, self.broker_id, lambda: self.node.broker_epoch, self.config, between,
                 network=self._outside.network, clock=self.clock, security=self._logins.security_to(between),

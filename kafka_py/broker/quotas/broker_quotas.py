@@ -41,9 +41,8 @@ class BrokerQuotas:
         self.addresses = AddressRates(self.clients.produce.window)
         self._clock = clock
 
-    async def load(self, stored: ConfigStore) -> None:
-        """Reads the quotas of all entities."""
-        users = await stored.of_all("users")
+    async def load(self, stored: ConfigStore, users: Mapping[str, Mapping[str, str]]) -> None:
+        """Takes over the quotas of users, and reads those of all other entities."""
         for name, settings in users.items():
             await self.apply(entity_path(("users", name)), settings)
         async for some in sliced(list(users), 64):

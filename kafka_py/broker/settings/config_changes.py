@@ -24,6 +24,9 @@ from kafka_py.zk.entity_configs import ConfigStore
 _log = logging.getLogger(__name__)
 
 UNCLEAN = "unclean.leader.election.enable"
+LoadUsers = Callable[[ConfigStore, Mapping[str, Mapping[str, str]]], Awaitable[None]]
+"""Takes over the settings of all users, and reads what it needs besides."""
+
 _QUOTA_KINDS = ("users", "clients", "ips")
 """Entities with quotas."""
 
@@ -62,25 +65,27 @@ class ConfigChanges:
         self._on_user = on_user
         self._on_repeated = on_repeated
 
-    async def load(self, *others: Callable[[ConfigStore], Awaitable[None]]) -> None:
-        """Reads everything: at start-up, and where changes were missed. others: read what else has settings."""
+    async def load(self, *others: LoadUsers) -> None:
+        """Reads everything: at start-up, and where changes were missed. others: take over what else has settings."""
         await self.load_broker()
         await self.load_topics()
+        users = await self._stored.of_all("users")
         for other in others:
-            await other(self._stored)
+            await other(self._stored, users)
 
     async def load_broker(self) -> None:
         """Reads the dynamic settings of all brokers, then those of this broker.
 
-        Its passwords that were encrypted with password.encoder.old.secret are first encrypted anew.
+        Its passwords that were encrypted with password.encoder.old.secret are first re-encrypted.
         """
-        own = entity_path(("brokers", str(self._broker_id)))
-        encoded_anew = await self._live.passwords.encoded_anew(await self._stored.of_entity(own))
-        if encoded_anew is not None:
-            await self._stored.change(own, encoded_anew)
+        passwords, entity = self._live.passwords, entity_path(("brokers", str(self._broker_id)))
+        own = await self._stored.of_entity(entity)
+        reencoded = await passwords.encoded_anew(own)
+        if reencoded is not None:
+            await self._stored.change(entity, reencoded)
             _log.info("The passwords among the dynamic settings are encrypted with password.encoder.secret now")
         self._live.set_cluster_wide(await self._broker_overrides(DEFAULT_ENTITY))
-        self._live.set_own(await self._broker_overrides(str(self._broker_id)))
+        self._live.set_own(await passwords.decoded(own if reencoded is None else reencoded))
         await self._on_broker_config(self._live.current)
 
     async def load_topics(self) -> None:
@@ -126,16 +131,13 @@ class ConfigChanges:
         else:
             return
         after = {**self._live.cluster_wide, **self._live.own}
+        take_over = self._on_repeated if after == before else self._on_broker_config
         try:
-            if after == before:
-                await self._on_repeated(self._live.current)
-                return
-            await self._on_broker_config(self._live.current)
+            await take_over(self._live.current)
         except ConfigError as error:
             _log.error("A dynamic setting cannot be applied: %s", error.detail)
-            if after == before:
-                return
-        _log.info("The broker's dynamic settings are now %s", shown(after))
+        if after != before:
+            _log.info("The broker's dynamic settings are now %s", shown(after))
 
     async def _broker_overrides(self, name: str) -> dict[str, str]:
         return await self._live.passwords.decoded(await self._stored.of_entity(entity_path(("brokers", name))))

@@ -56,9 +56,9 @@ class BrokerLogins:
         self._own: dict[str, LogIn] = {}
         self._executor: ThreadPoolExecutor | None = None
 
-    async def load(self, stored: ConfigStore) -> None:
-        """Reads the credentials of all users. Raises ConfigError for one that cannot be read."""
-        for name, settings in (await stored.of_all("users")).items():
+    async def load(self, _stored: ConfigStore, users: Mapping[str, Mapping[str, str]]) -> None:
+        """Takes over the credentials of all users. Raises ConfigError for one that cannot be read."""
+        for name, settings in users.items():
             if name != DEFAULT_ENTITY:
                 self.users.load(name, settings)
 

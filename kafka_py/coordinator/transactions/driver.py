@@ -126,21 +126,19 @@ class TransactionDriver:
         self, partition: int, transaction: Transaction, event: Appended | MarkersEnded,
         answer: AnswerTransaction | None = None,
     ) -> None:  # fmt: skip
-        """Handles the result; if its decision raises an unforeseen exception, and so changes nothing, later again."""
+        """Handles the result, unless another broker coordinates the id by now.
+
+        If the decision raises an unforeseen exception, and so changes nothing, the result is handled again later.
+        """
+        if not self._store.holds(partition, transaction):
+            if answer is not None:
+                answer(_MOVED)  # only the new coordinator knows, from the log, whether the record was appended
+            return
         before = (transaction.state, transaction.pending)
         with self.guard(transaction) as attempt:
             self.handle(partition, transaction, event, answer)
         if attempt.error is not None and (transaction.state, transaction.pending) == before:
-            self._services.schedule(DECIDE_AGAIN_MS, partial(self._take_again, partition, transaction, event, answer))
-
-    def _take_again(
-        self, partition: int, transaction: Transaction, event: Appended | MarkersEnded,
-        answer: AnswerTransaction | None,
-    ) -> None:  # fmt: skip
-        if self._store.holds(partition, transaction):
-            self._take_result(partition, transaction, event, answer)
-        elif answer is not None:
-            answer(_MOVED)
+            self._services.schedule(DECIDE_AGAIN_MS, partial(self._take_result, partition, transaction, event, answer))
 
     # ---- records
 
@@ -148,10 +146,7 @@ class TransactionDriver:
         self, partition: int, transaction: Transaction, metadata: TransactionMetadata, answer: AnswerTransaction | None
     ) -> None:
         def appended(error: ErrorCode) -> None:
-            if self._store.holds(partition, transaction):
-                self._take_result(partition, transaction, Appended(error), answer)
-            elif answer is not None:
-                answer(_MOVED)  # only the new coordinator knows, from the log, whether the record was appended
+            self._take_result(partition, transaction, Appended(error), answer)
 
         with self.guard(transaction) as guard:
             once = _FirstCallOnly(appended)
@@ -169,8 +164,7 @@ class TransactionDriver:
 
         def appended(error: ErrorCode) -> None:
             for transaction in transactions:
-                if self._store.holds(partition, transaction):
-                    self._take_result(partition, transaction, Appended(error))
+                self._take_result(partition, transaction, Appended(error))
 
         once = _FirstCallOnly(appended)
         with self._store.runtime.supervisor.guard(_ACTIVITY, f"expiry in partition {partition}") as guard:
@@ -182,8 +176,7 @@ class TransactionDriver:
 
     def _send(self, partition: int, transaction: Transaction, markers: TransactionMarkers) -> None:
         def ended(outcome: MarkerOutcome) -> None:
-            if self._store.holds(partition, transaction):
-                self._take_result(partition, transaction, MarkersEnded(outcome))
+            self._take_result(partition, transaction, MarkersEnded(outcome))
 
         with self.guard(transaction):
             self._services.sender.send(partition, markers, ended)

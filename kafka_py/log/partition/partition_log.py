@@ -188,12 +188,12 @@ class PartitionLog:
             raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, fault)
         has_producer = header[9] >= 0
         if has_producer:
-            known = (
-                self.producers.check(header, origin is Origin.CLIENT) if not header[5] & CONTROL_FLAG
-                else producer_replay.check_control_batch(self.producers, records, header)
-            )  # fmt: skip
-            if known is not None:
-                return self._repeated(known, header)
+            if header[5] & CONTROL_FLAG:
+                producer_replay.check_control_batch(self.producers, records, header)
+            else:
+                known = self.producers.check(header, origin is Origin.CLIENT)
+                if known is not None:
+                    return self._repeated(known, header)
         stamp_offset(records, 0, first_offset, leader_epoch)
         if leader_epoch != self.epochs.latest and leader_epoch >= 0:
             self.assign_epoch(leader_epoch, first_offset)

@@ -65,10 +65,8 @@ def check_markers(
                 raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{topic_partition}: {corrupt}") from corrupt
 
 
-def check_control_batch(
-    producers: ProducerStates, records: memoryview, header: BatchHeader
-) -> AppendedBatch | None:
-    """Checks whether a leader may append a producer's control batch. Returns None: it is no duplicate of another.
+def check_control_batch(producers: ProducerStates, records: memoryview, header: BatchHeader) -> None:
+    """Checks whether a leader may append a producer's control batch.
 
     Raises KafkaError(INVALID_RECORD) for a malformed one, and as ProducerStates.check_marker.
     """
@@ -78,7 +76,6 @@ def check_control_batch(
         raise KafkaError(ErrorCode.INVALID_RECORD, str(corrupt)) from corrupt
     if marker is not None:
         producers.check_marker(header, marker)
-    return None
 
 
 def apply_batch(

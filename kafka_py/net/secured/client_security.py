@@ -73,11 +73,9 @@ class ConnectionSession:
         try:
             async with asyncio.timeout(RENEWAL_S):
                 await self.begin()
-        except (OSError, TimeoutError) as error:
-            _log.error("%r: its session could not be renewed: %s", connection, error)
-            connection.close("its session could not be renewed")
-        except Exception:
-            _log.exception("%r: its session could not be renewed", connection)
+        except Exception as error:
+            is_foreseen = isinstance(error, OSError)  # TimeoutError is one
+            _log.error("%r: its session could not be renewed: %s", connection, error, exc_info=not is_foreseen)
             connection.close("its session could not be renewed")
         finally:
             self._renewing = None
@@ -101,7 +99,7 @@ async def encrypted(connected: socket.socket, make: MakeTls, executor: Executor 
     handshake = Handshake(transport, loop, executor, is_server=False)
 
     def done(error: HandshakeFailed | None = None) -> None:
-        if secured.done():  # who waits has given up in this very turn
+        if secured.done():  # the caller was cancelled in the same turn of the event loop
             return
         if error is None:
             secured.set_result(None)

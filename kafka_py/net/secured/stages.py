@@ -28,6 +28,8 @@ UNAUTHENTICATED_FRAME_BYTES = 524_288
 LOGIN_S = 30.0
 """As long a login may take."""
 _MOST_ADDRESSES = 1024
+_MOST_REASON = 500
+"""Characters of a reason, which may quote the client."""
 
 BeginLogin = Callable[["LoginStage"], OnRequest]
 """Makes what receives the frames of one connection until its client has logged in."""
@@ -53,10 +55,6 @@ class ListenerSecurity(NamedTuple):
     principal_of: Callable[[bytes | None], Principal] = anonymous
     begin_login: BeginLogin | None = None
     executor: Executor | None = None
-
-
-_MOST_REASON = 500
-"""Characters of a reason, which may quote the client."""
 
 
 class FailureLog:

@@ -30,12 +30,11 @@ def fresh() -> BrokerQuotas:
 def test_all_quotas_are_read_at_the_start() -> None:
     quotas = fresh()
     stored: Any = Stored(
-        users={"al ice": {}},
         users_al_ice_clients={"c 1": {"producer_byte_rate": "7"}, "<default>": {"producer_byte_rate": "6"}},
         clients={"c2": {"consumer_byte_rate": "5"}},
         ips={"10.1.2.3": {"connection_creation_rate": "0"}},
     )
-    asyncio.run(quotas.load(stored))
+    asyncio.run(quotas.load(stored, {"al ice": {}}))
     produce, fetch = quotas.clients.produce, quotas.clients.fetch
     limits = [produce.budget_of((ALICE, client)).limit for client in ("c 1", "x")]
     assert (limits, fetch.budget_of((ALICE, "c2")).limit) == ([7, 6], 5)
