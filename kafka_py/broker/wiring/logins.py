@@ -55,12 +55,19 @@ class BrokerLogins:
         self._rules: dict[str, LoginRules] = {}
         self._own: dict[str, LogIn] = {}
         self._executor: ThreadPoolExecutor | None = None
+        self._has_users = False
 
     async def load(self, _stored: ConfigStore, users: Mapping[str, Mapping[str, str]]) -> None:
-        """Takes over the credentials of all users. Raises ConfigError for one that cannot be read."""
+        """Takes over the credentials of all users.
+
+        At the start one that cannot be read raises ConfigError. Later, where changes were missed, it is logged, and
+        credentials that are no longer there are deleted here too.
+        """
+        take_over = self.users.change if self._has_users else self.users.load
         for name, settings in users.items():
             if name != DEFAULT_ENTITY:
-                self.users.load(name, settings)
+                take_over(name, settings)
+        self._has_users = True
 
     def reconfigure(self, config: BrokerConfig) -> None:
         """Takes over settings, at the start and when they change. Raises ConfigError, and changes nothing then."""

@@ -16,11 +16,13 @@ from kafka_py.net.client import AuthenticationFailed, BrokerConnection, Connecti
 from kafka_py.net.secured.client_security import ConnectionSecurity
 from kafka_py.security.sasl.client_settings import Secrets, client_login
 from kafka_py.security.sasl.jaas import LoginModule
+from kafka_py.security.sasl.scram_credentials import credential_of, salted_password
 from kafka_py.security.sasl.server_settings import MODULES
 from kafka_py.testing.local_broker import LocalBroker
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.wire.messages.metadata import MetadataRequest
 from kafka_py.wire.messages.sasl_handshake import SaslHandshakeRequest
+from kafka_py.zk.store import ZkStore
 
 PREFIX = "listener.name.sasl_plaintext."
 SETTINGS = {
@@ -319,3 +321,24 @@ def in_sync(broker: LocalBroker) -> int:
 
     info = broker.server.node.metadata.partition(TopicPartition("t", 0))
     return len(info.isr) if info is not None else 0
+
+
+@on_sasl_broker()
+async def test_credentials_that_were_deleted_while_changes_were_missed_are_of_no_use(broker: LocalBroker) -> None:
+    mechanism = "SCRAM-SHA-256"
+    salted = salted_password(mechanism, "as", b"salt", 4096)
+    text = credential_of(mechanism, salted, b"salt", 4096).text()
+    await broker.store.configs.change("users/alice", {mechanism: text})
+    users = broker.server._logins.users
+    await broker.until(lambda: users.find(mechanism, "alice", False))
+    broker.session.cut()
+    other = broker.zookeeper.session()
+    await other.connect()
+    configs = ZkStore(other).configs
+    await configs.change("users/alice", {})
+    await configs.announce_change("topics/another")
+    missed = sorted(await other.children("/config/changes"))[-2]
+    await other.delete(f"/config/changes/{missed}")
+    broker.session.mend()
+    await broker.until(lambda: users.find(mechanism, "alice", False) is None)
+    await other.close()
