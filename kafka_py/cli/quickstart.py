@@ -21,6 +21,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from kafka_py.cli.common.command import CommandFailed, CommandParser, run
+from kafka_py.cli.local_cluster.ports import free_ports
+from kafka_py.cli.local_cluster.processes import resident_mb
 from kafka_py.clients import Consumer, Producer, TopicPartition
 from kafka_py.records.batch import iter_headers
 
@@ -63,8 +65,7 @@ class Service:
 
     def resident_mb(self) -> float:
         """Resident memory of the process in MB."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) / 1024
+        return resident_mb(self.process.pid)
 
     def stop(self) -> None:
         """Asks by SIGTERM and insists after twenty seconds."""
@@ -78,13 +79,6 @@ class Service:
 
     def _log_end(self) -> str:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-15:])
-
-
-def free_port() -> int:
-    """A port without a listener at the moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def source_files() -> list[Path]:
@@ -196,10 +190,10 @@ def run_job(folder: Path, partitions: int, spark: bool = True, plot: str | None 
     """The whole job in `folder`. Raises CommandFailed when anything is not as it should be."""
     services: list[Service] = []
     try:
-        zookeeper_port = free_port()
+        zookeeper_port, port = free_ports(2)
         services.append(_zookeeper(folder, zookeeper_port))
         _figure("ZooKeeper", f"up in {services[0].wait_listening(60):.1f} s on port {zookeeper_port}")
-        broker = _broker(folder, free_port(), zookeeper_port)
+        broker = _broker(folder, port, zookeeper_port)
         services.append(broker)
         _figure("broker", f"up in {broker.wait_listening(30):.2f} s on port {broker.port}, "
                           f"{broker.resident_mb():.0f} MB resident")  # fmt: skip

@@ -17,8 +17,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
-from kafka_py.cli.java_compat.class_archive import ClassArchive, archive_key, cache_directory
-from kafka_py.cli.java_compat.java import find_jars, find_java, server_command
+from kafka_py.cli.java_compat.class_archive import zookeeper_archive
+from kafka_py.cli.java_compat.java import server_command
+from kafka_py.cli.local_cluster import processes
+from kafka_py.cli.local_cluster.broker_view import zookeeper_mode
+from kafka_py.cli.local_cluster.processes import NOT_INHERITED
 from kafka_py.testing import guard
 
 T = TypeVar("T")
@@ -27,14 +30,6 @@ ROOT = Path(__file__).resolve().parents[2]
 POLL_S = 0.01
 LOWEST_PORT = 10_000
 MANY_PORTS = 1000
-
-_NOT_INHERITED = {
-    "CLASSPATH", "EXTRA_ARGS", "JMX_PORT", "KAFKA_DEBUG", "KAFKA_GC_LOG_OPTS", "KAFKA_HEAP_OPTS", "KAFKA_JMX_OPTS",
-    "KAFKA_JVM_PERFORMANCE_OPTS", "KAFKA_LOG4J_OPTS", "KAFKA_OPTS", "LOG_DIR",
-}  # fmt: skip
-"""Settings of the user's own Kafka: ours would take its ports and write into its log files."""
-
-_QUICK_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xlog:disable -Djava.awt.headless=true"
 
 
 class NotReady(Exception):
@@ -83,11 +78,8 @@ def wait_until(look: Callable[[], T | None], timeout_s: float, what: str = "it")
 
 
 def python_environment() -> dict[str, str]:
-    """What a Python of ours needs to find kafka_py: nothing where it is installed, PYTHONPATH in a checkout."""
-    if not (ROOT / "pyproject.toml").exists():
-        return {}
-    inherited = os.environ.get("PYTHONPATH")
-    return {"PYTHONPATH": f"{ROOT}{os.pathsep}{inherited}" if inherited else str(ROOT)}
+    """What a Python process of a test needs to find kafka_py."""
+    return processes.python_environment(os.environ)
 
 
 class Process:
@@ -104,10 +96,10 @@ class Process:
         environment: Mapping[str, str] | None = None,
         folder: Path | None = None,
     ) -> None:
-        """log: the file its output is appended to. environment: on top of the test's own, but for _NOT_INHERITED."""
+        """log: the file its output is appended to. environment: on top of the test's own, but for NOT_INHERITED."""
         self.command = [str(part) for part in command]
         self.log = log
-        self.environment = {name: value for name, value in os.environ.items() if name not in _NOT_INHERITED}
+        self.environment = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
         self.environment.update(environment or {})
         self._folder = folder
         self._popen: subprocess.Popen[bytes] | None = None
@@ -165,8 +157,7 @@ class Process:
 
     def resident_mb(self) -> float:
         """Resident memory in MB."""
-        status = Path(f"/proc/{self.pid}/status").read_text()
-        return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) / 1024
+        return processes.resident_mb(self.pid)
 
     def cpu_seconds(self) -> float:
         """Processor time used so far, user and system."""
@@ -244,13 +235,11 @@ class ZookeeperServer(Process):
         # A test server may lose what it holds when the machine dies, and so need not wait for the disk.
         settings = {"KAFKA_HEAP_OPTS": "-Xmx256M", "KAFKA_OPTS": "-Dzookeeper.forceSync=no"}
         super().__init__([], folder / "zookeeper.log", environment=settings)
-        java = find_java(self.environment).executable
-        key = archive_key(java, find_jars(self.environment))
-        self._archive = ClassArchive(cache_directory() / f"zookeeper-{key}.jsa", java)
+        self._archive = zookeeper_archive(self.environment)
 
     def start(self) -> Self:
         """Starts it without waiting; `wait_serving` waits."""
-        self.environment["KAFKA_JVM_PERFORMANCE_OPTS"] = " ".join([_QUICK_JVM, *self._archive.begin()])
+        self.environment["KAFKA_JVM_PERFORMANCE_OPTS"] = self._archive.quick_options()
         self.command = server_command(self.properties, self.environment)
         return super().start()
 
@@ -277,15 +266,7 @@ class ZookeeperServer(Process):
 
     def mode(self) -> str | None:
         """standalone, leader or follower; None while it does not serve."""
-        try:
-            with socket.create_connection(("127.0.0.1", self.port), 0.5) as connection:
-                connection.sendall(b"srvr")
-                answer = b""
-                while piece := connection.recv(4096):
-                    answer += piece
-        except OSError:
-            return None
-        return next((line[6:] for line in answer.decode().splitlines() if line.startswith("Mode: ")), None)
+        return zookeeper_mode(self.port, 0.5)
 
     def wait_serving(self, timeout_s: float = 60) -> str:
         """Its mode, once it serves. Raises NotReady."""

@@ -62,14 +62,17 @@ def _receive(connection: socket.socket, size: int) -> bytes:
     return received
 
 
-def zookeeper_serves(port: int) -> bool:
-    """Whether the ZooKeeper server on this port answers requests (`srvr` is the one word that every server takes)."""
+def zookeeper_mode(port: int, timeout_s: float = PATIENCE_S) -> str | None:
+    """standalone, leader or follower; None while the ZooKeeper server on this port does not serve.
+
+    Without a mode it listens, but could not read its data. `srvr` is the one command that every server accepts.
+    """
     try:
-        with socket.create_connection((HOST, port), PATIENCE_S) as connection:
+        with socket.create_connection((HOST, port), timeout_s) as connection:
             connection.sendall(b"srvr")
             answer = b""
             while piece := connection.recv(4096):
                 answer += piece
     except OSError:
-        return False
-    return b"Mode: " in answer  # without one it listens, but could not read its data
+        return None
+    return next((line[6:] for line in answer.decode().splitlines() if line.startswith("Mode: ")), None)

@@ -15,6 +15,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 POLL_S = 0.01
+ROOT = Path(__file__).resolve().parents[3]
+
+NOT_INHERITED = frozenset((
+    "CLASSPATH", "EXTRA_ARGS", "JMX_PORT", "KAFKA_DEBUG", "KAFKA_GC_LOG_OPTS", "KAFKA_HEAP_OPTS", "KAFKA_JMX_OPTS",
+    "KAFKA_JVM_PERFORMANCE_OPTS", "KAFKA_LOG4J_OPTS", "KAFKA_OPTS", "LOG_DIR",
+))  # fmt: skip
+"""Settings of another Kafka of the user's: its ports and log files are not for these processes."""
 
 
 class ServerProcess(NamedTuple):
@@ -47,13 +54,26 @@ def uptime_s(process: ServerProcess) -> float:
     return max(0.0, since_boot - ticks / os.sysconf("SC_CLK_TCK"))
 
 
-def resident_mb(process: ServerProcess) -> float:
+def resident_mb(pid: int) -> float:
     """Resident memory in MB; 0 for a process that has ended."""
     try:
-        lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:
         return 0.0
     return next((int(line.split()[1]) for line in lines if line.startswith("VmRSS")), 0) / 1024
+
+
+def python_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """What a Python process needs to find kafka_py: nothing where it is installed, PYTHONPATH in a checkout."""
+    if not (ROOT / "pyproject.toml").exists():
+        return {}
+    return {"PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), environment.get("PYTHONPATH")]))}
+
+
+def server_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a server: this one, without the settings of another Kafka, and where kafka_py is found."""
+    inherited = {name: value for name, value in environment.items() if name not in NOT_INHERITED}
+    return {**inherited, **python_environment(environment)}
 
 
 def spawn(

@@ -5,7 +5,6 @@ Brokers start beside their ZooKeeper and wait for it, so the whole takes hardly 
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,19 +15,10 @@ from kafka_py.cli.common.command import CommandFailed
 from kafka_py.cli.local_cluster import broker_view, layout, state
 from kafka_py.cli.local_cluster.layout import ZOOKEEPER, LocalCluster
 from kafka_py.cli.local_cluster.ports import free_ports, is_free
-from kafka_py.cli.local_cluster.processes import POLL_S, ServerProcess, kill, spawn
+from kafka_py.cli.local_cluster.processes import POLL_S, ServerProcess, kill, server_environment, spawn
 
 DEFAULT_PORT = 9092
 DEFAULT_ZOOKEEPER_PORT = 2181
-ROOT = Path(__file__).resolve().parents[3]
-
-_NOT_INHERITED = frozenset((
-    "CLASSPATH", "EXTRA_ARGS", "JMX_PORT", "KAFKA_DEBUG", "KAFKA_GC_LOG_OPTS", "KAFKA_HEAP_OPTS", "KAFKA_JMX_OPTS",
-    "KAFKA_JVM_PERFORMANCE_OPTS", "KAFKA_LOG4J_OPTS", "KAFKA_OPTS", "LOG_DIR",
-))  # fmt: skip
-"""Settings of another Kafka of the user's: its ports and log files are not for these processes."""
-
-_QUICK_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xlog:disable -Djava.awt.headless=true"
 
 
 class Wanted(NamedTuple):
@@ -93,14 +83,6 @@ def _zookeeper_port(
     return free_ports(1, besides=besides)[0]
 
 
-def server_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment of the processes: ours, without another Kafka's settings, and where Python finds kafka_py."""
-    own = {name: value for name, value in environment.items() if name not in _NOT_INHERITED}
-    if (ROOT / "pyproject.toml").exists():
-        own["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), environment.get("PYTHONPATH")]))
-    return own
-
-
 class Starter:
     """Starts processes of one cluster and notes each in its state file; undone by `kill_all`.
 
@@ -133,15 +115,13 @@ class Starter:
         return [*program, properties, *self._cluster.overrides(layout.broker_number(name))]
 
     def _zookeeper_command(self, environment: dict[str, str]) -> list[str]:
-        from kafka_py.cli.java_compat.class_archive import ClassArchive, archive_key, cache_directory
-        from kafka_py.cli.java_compat.java import find_jars, find_java, server_command
+        from kafka_py.cli.java_compat.class_archive import zookeeper_archive
+        from kafka_py.cli.java_compat.java import server_command
 
         assert self._cluster.zookeeper_port is not None
-        java = find_java(environment, may_install=self._may_install).executable
-        key = archive_key(java, find_jars(environment))
-        archive = ClassArchive(cache_directory() / f"zookeeper-{key}.jsa", java)
+        archive = zookeeper_archive(environment, may_install=self._may_install)
         environment["KAFKA_HEAP_OPTS"] = layout.ZOOKEEPER_HEAP
-        environment["KAFKA_JVM_PERFORMANCE_OPTS"] = " ".join([_QUICK_JVM, *archive.begin()])
+        environment["KAFKA_JVM_PERFORMANCE_OPTS"] = archive.quick_options()
         if archive.fresh is not None:
             archive_note(self._folder).write_text(f"{archive.fresh}\n{archive.path}\n")
         properties = layout.zookeeper_properties(self._folder, self._cluster.zookeeper_port)
@@ -165,7 +145,7 @@ class Starter:
     def _culprit(self, broker: str) -> str:
         """Who is to blame if this broker is not ready: it may only wait for a ZooKeeper that does not serve."""
         port = self._cluster.zookeeper_port
-        return broker if port is None or broker_view.zookeeper_serves(port) else ZOOKEEPER
+        return broker if port is None or broker_view.zookeeper_mode(port) else ZOOKEEPER
 
     def _is_ready(self, process: ServerProcess) -> bool:
         if process.name == ZOOKEEPER:

@@ -44,9 +44,12 @@ def look(folder: Path, cluster: LocalCluster) -> tuple[list[ProcessStatus], Brok
     for name in cluster.names:
         port = cluster.port_of(name)
         process = alive.get(name)
-        seen = broker_view.ask(port, topics=True) if process is not None and name != ZOOKEEPER else None
-        serves = seen is not None or (process is not None and name == ZOOKEEPER and broker_view.zookeeper_serves(port))
-        view = view or seen
+        if name == ZOOKEEPER:
+            serves = process is not None and broker_view.zookeeper_mode(port) is not None
+        else:
+            seen = broker_view.ask(port, topics=True) if process is not None else None
+            serves = seen is not None
+            view = view or seen
         found.append(_status(name, port, process, serves))
     return found, view
 
@@ -55,7 +58,7 @@ def _status(name: str, port: int, process: ServerProcess | None, serves: bool) -
     if process is None:
         return ProcessStatus(name, port, "stopped", None, 0.0, 0.0)
     shown = "serving" if serves else "starting"
-    return ProcessStatus(name, port, shown, process.pid, uptime_s(process), resident_mb(process))
+    return ProcessStatus(name, port, shown, process.pid, uptime_s(process), resident_mb(process.pid))
 
 
 def lines(cluster: LocalCluster, found: Sequence[ProcessStatus], view: BrokerView | None) -> list[str]:

@@ -14,6 +14,7 @@ from kafka_py.cli.local_cluster.processes import (
     ServerProcess,
     kill,
     resident_mb,
+    server_environment,
     spawn,
     start_mark,
     terminate,
@@ -40,12 +41,12 @@ def test_a_process_is_known_by_its_id_and_its_start(tmp_path: Path) -> None:
     assert not process._replace(started="").is_alive
     assert not process._replace(started="12345678:1").is_alive, "another process with this id"
     assert not process._replace(pid=os.getpid()).is_alive
-    assert resident_mb(process) > 1
+    assert resident_mb(process.pid) > 1
     assert 0 <= uptime_s(process) < 3600
     terminate([process], 20)
     assert not process.is_alive
     assert start_mark(process.pid) == ""
-    assert resident_mb(process) == 0
+    assert resident_mb(process.pid) == 0
 
 
 def test_what_does_not_stop_is_named_and_killed(tmp_path: Path) -> None:
@@ -94,3 +95,8 @@ def test_free_ports_are_different_and_free() -> None:
     assert len(set(first)) == 3
     assert all(map(is_free, first))
     assert not set(first) & set(free_ports(3, besides=first))
+
+
+def test_settings_of_another_kafka_do_not_reach_the_processes() -> None:
+    given = {"JMX_PORT": "9999", "LOG_DIR": "/logs", "PATH": "/bin"}
+    assert {name for name in server_environment(given) if name != "PYTHONPATH"} == {"PATH"}

@@ -4,7 +4,7 @@ import pytest
 
 from kafka_py.cli.common.command import CommandFailed
 from kafka_py.cli.local_cluster.layout import LocalCluster
-from kafka_py.cli.local_cluster.starting import Wanted, plan, server_environment
+from kafka_py.cli.local_cluster.starting import Wanted, plan
 
 STORED = LocalCluster((9092, 9093), zookeeper_port=2181)
 
@@ -58,8 +58,3 @@ def test_zookeeper_takes_another_port_where_the_usual_one_is_in_use(stored: Loca
 def test_port_0_is_any_that_is_free() -> None:
     cluster = plan(None, Wanted(brokers=3, port=0, zookeeper_port=0))
     assert len({*cluster.ports, cluster.zookeeper_port}) == 4
-
-
-def test_settings_of_another_kafka_do_not_reach_the_processes() -> None:
-    given = {"JMX_PORT": "9999", "LOG_DIR": "/logs", "PATH": "/bin"}
-    assert {name for name in server_environment(given) if name != "PYTHONPATH"} == {"PATH"}
