@@ -9,4 +9,7 @@
     progress.py              how far a long piece of work is
     documents.py             JSON and YAML instead of the classic text
     throttle.py              so many steps per second
+    user_folders.py          where settings, data and caches of a user are
+    whole_files.py           files that are always seen whole
+    detached.py              processes that outlive the command
 """

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from kafka_py.cli.common.user_folders import cache_directory
 from kafka_py.cli.java_compat.java import find_jars, find_java, java_version
 
 QUICK_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xlog:disable -Djava.awt.headless=true"
@@ -31,15 +32,6 @@ class _ArchiveOptions(NamedTuple):
 
 _OWN_CLASSES = _ArchiveOptions("-XX:ArchiveClassesAtExit=", "-XX:SharedArchiveFile=")
 _AHEAD_OF_TIME = _ArchiveOptions("-XX:AOTCacheOutput=", "-XX:AOTCache=")
-
-
-def cache_directory() -> Path:
-    """What is worth keeping between runs: KAFKA_PY_CACHE, else kafka_py in the user's cache folder."""
-    given = os.environ.get("KAFKA_PY_CACHE")
-    if given:
-        return Path(given)
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(home, "kafka_py")
 
 
 def archive_key(java: Path, class_path: Iterable[str]) -> str:

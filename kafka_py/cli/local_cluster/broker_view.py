@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from kafka_py.cli.local_cluster.ports import HOST
@@ -35,6 +36,11 @@ def ask(port: int, *, topics: bool = False) -> BrokerView | None:
     except OSError:
         return None
     return _view(answer)
+
+
+def shortened(partitions: Sequence[str], most: int) -> str:
+    """The first ones in a line of text; three dots stand for the others."""
+    return ", ".join(partitions[:most]) + (" ..." if len(partitions) > most else "")
 
 
 def _view(answer: object) -> BrokerView:

@@ -11,7 +11,6 @@ The property files are written once and then the user's: ports are passed beside
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -19,6 +18,8 @@ from typing import Self
 
 from kafka_py.base.properties import format_properties
 from kafka_py.cli.common.command import CommandFailed
+from kafka_py.cli.common.user_folders import user_folder
+from kafka_py.cli.common.whole_files import replace_text
 from kafka_py.cli.local_cluster.ports import HOST
 
 FILE = "cluster.json"
@@ -33,8 +34,7 @@ def default_folder(environment: Mapping[str, str]) -> Path:
     given = environment.get(ENVIRONMENT)
     if given:
         return Path(given).absolute()
-    home = environment.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
-    return Path(home, "kafka_py", "cluster")
+    return user_folder("XDG_DATA_HOME", environment) / "cluster"
 
 
 @dataclass(frozen=True)
@@ -113,9 +113,7 @@ def read_existing(folder: Path) -> LocalCluster:
 
 def write(folder: Path, cluster: LocalCluster) -> None:
     """Notes what the cluster is. Raises OSError."""
-    fresh = folder / f"{FILE}.new"
-    fresh.write_text(json.dumps(asdict(cluster), indent=2) + "\n")
-    fresh.replace(folder / FILE)
+    replace_text(folder / FILE, json.dumps(asdict(cluster), indent=2) + "\n")
 
 
 def make_folders(folder: Path, cluster: LocalCluster, settings: Mapping[str, str]) -> None:

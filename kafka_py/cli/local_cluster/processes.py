@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+from kafka_py.cli.common.detached import start_detached
 
 POLL_S = 0.01
 ROOT = Path(__file__).resolve().parents[3]
@@ -81,12 +82,8 @@ def spawn(
 ) -> ServerProcess:
     """Starts a process in a session of its own, its output appended to `log`. Raises OSError."""
     with log.open("ab") as out:
-        popen = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=dict(environment), cwd=folder,
-            start_new_session=True,
-        )  # fmt: skip
-    popen.returncode = 0  # it may outlive this command, so its end is not waited for here
-    return ServerProcess(name, popen.pid, start_mark(popen.pid))
+        pid = start_detached(command, out, environment=environment, folder=folder)
+    return ServerProcess(name, pid, start_mark(pid))
 
 
 def reap() -> None:

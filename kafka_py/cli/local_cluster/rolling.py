@@ -14,9 +14,10 @@ from pathlib import Path
 
 from kafka_py.cli.common.command import CommandFailed
 from kafka_py.cli.common.termination import EndSignals, Terminated
+from kafka_py.cli.common.whole_files import replace_text
 from kafka_py.cli.local_cluster import broker_view, state
 from kafka_py.cli.local_cluster.broker_view import BrokerView
-from kafka_py.cli.local_cluster.layout import LocalCluster, broker_name, broker_number
+from kafka_py.cli.local_cluster.layout import LocalCluster, broker_name
 from kafka_py.cli.local_cluster.processes import terminate
 from kafka_py.cli.local_cluster.starting import Starter
 from kafka_py.cli.local_cluster.stopping import STOP_TIMEOUT_S
@@ -62,9 +63,7 @@ def write_plan(folder: Path, plan: RollPlan | None) -> None:
     if plan is None:
         path.unlink(missing_ok=True)
         return
-    fresh = folder / f"{FILE}.new"
-    fresh.write_text(json.dumps(asdict(plan)) + "\n")
-    fresh.replace(path)
+    replace_text(path, json.dumps(asdict(plan)) + "\n")
 
 
 def what_is_missing(views: Sequence[BrokerView | None], brokers: int) -> str:
@@ -76,8 +75,7 @@ def what_is_missing(views: Sequence[BrokerView | None], brokers: int) -> str:
     if any(len(view.brokers) < brokers or view.controller < 0 for view in seen):
         return "not every broker knows all the others yet"
     lagging = sorted({partition for view in seen for partition in view.lagging})
-    more = " ..." if len(lagging) > MOST_SHOWN else ""
-    return f"not in sync: {', '.join(lagging[:MOST_SHOWN])}{more}" if lagging else ""
+    return f"not in sync: {broker_view.shortened(lagging, MOST_SHOWN)}" if lagging else ""
 
 
 class Roll:
@@ -142,7 +140,6 @@ def controller_of(cluster: LocalCluster) -> int:
 
 def check_chosen(cluster: LocalCluster, chosen: Sequence[int]) -> None:
     """Raises CommandFailed for a broker that the cluster does not have."""
-    names = [name for name in cluster.names if name.startswith("broker-")]
     for number in chosen:
-        if broker_name(number) not in names:
-            raise CommandFailed(f"There is no broker {number}: there are 0 to {broker_number(names[-1])}")
+        if number >= len(cluster.ports):
+            raise CommandFailed(f"There is no broker {number}: there are 0 to {len(cluster.ports) - 1}")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from kafka_py.cli.common.command import CommandFailed
+from kafka_py.cli.common.whole_files import replace_text
 from kafka_py.cli.local_cluster.processes import POLL_S, ServerProcess
 
 FILE = "processes.json"
@@ -40,9 +41,7 @@ def write(folder: Path, processes: Sequence[ServerProcess]) -> None:
     if not processes:
         path.unlink(missing_ok=True)
         return
-    fresh = folder / f"{FILE}.new"
-    fresh.write_text(json.dumps([process._asdict() for process in processes], indent=2) + "\n")
-    fresh.replace(path)
+    replace_text(path, json.dumps([process._asdict() for process in processes], indent=2) + "\n")
 
 
 def replaced(processes: Sequence[ServerProcess], fresh: ServerProcess) -> list[ServerProcess]:

@@ -10,7 +10,6 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 import kafka_py
 from kafka_py.cli.common.command import CommandFailed, run
@@ -69,6 +68,8 @@ def main(arguments: Sequence[str]) -> int:
         sys.argv = [f"kafka-py {short}", *rest]
         entry_of(short)()
     else:
+        from difflib import get_close_matches
+
         near = get_close_matches(name, [*COMMANDS, *TOOLS], n=1)
         hint = f"did you mean {near[0]}?" if near else "kafka-py --help lists them"
         raise CommandFailed(f"kafka-py has no command {name}: {hint}")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -17,7 +16,8 @@ from pathlib import Path
 
 from kafka_py.base.properties import read_properties
 from kafka_py.cli.common.command import CommandFailed, run
-from kafka_py.cli.java_compat.class_archive import cache_directory
+from kafka_py.cli.common.user_folders import cache_directory
+from kafka_py.cli.common.whole_files import replace_text
 from kafka_py.cli.umbrella.profiles import SERVERS, settings_for, take_name
 
 KINDS = ("topics", "groups")
@@ -67,9 +67,7 @@ def refresh(kind: str, settings: dict[str, str]) -> None:
     """Looks, and keeps what was found. Raises KafkaError, OSError."""
     names = look(kind, settings)
     path = cache_file(kind, settings)
-    fresh = path.with_name(f"{path.name}.{os.getpid()}")
-    fresh.write_text("".join(f"{name}\n" for name in names))
-    fresh.replace(path)
+    replace_text(path, "".join(f"{name}\n" for name in names))
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -94,10 +92,9 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _in_background(arguments: Sequence[str]) -> None:
-    command = [sys.executable, "-P", "-m", "kafka_py.cli.umbrella.names", *arguments]
-    started = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                               start_new_session=True)  # fmt: skip
-    started.returncode = 0  # nobody waits for it
+    from kafka_py.cli.common.detached import start_detached
+
+    start_detached([sys.executable, "-P", "-m", "kafka_py.cli.umbrella.names", *arguments])
 
 
 def cli() -> None:

@@ -13,14 +13,13 @@ was given by hand. Without a profile it gets the cluster of `kafka-py up`, if th
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from kafka_py.base.properties import format_properties, read_properties
 from kafka_py.cli.common.command import CommandFailed
-from kafka_py.cli.local_cluster import layout, state
+from kafka_py.cli.common.user_folders import user_folder
 from kafka_py.cli.umbrella.tool_names import ToolConnection
 
 FILE_VARIABLE = "KAFKA_PY_PROFILES"
@@ -32,16 +31,16 @@ EXPLAINING = {"--help", "--version"}
 def profiles_file(environment: Mapping[str, str]) -> Path:
     """Where the profiles are, whether or not there are any."""
     given = environment.get(FILE_VARIABLE)
-    if given:
-        return Path(given)
-    home = environment.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
-    return Path(home, "kafka_py", "profiles.toml")
+    return Path(given) if given else user_folder("XDG_CONFIG_HOME", environment) / "profiles.toml"
 
 
 def read_profiles(path: Path) -> tuple[str | None, dict[str, dict[str, str]]]:
     """The default's name and all profiles, as settings. Raises CommandFailed for a file that is not as it should be."""
     try:
-        values = tomllib.loads(path.read_text())
+        text = path.read_text()
+        import tomllib
+
+        values = tomllib.loads(text)
     except FileNotFoundError:
         return None, {}
     except (OSError, ValueError) as error:
@@ -73,14 +72,17 @@ def settings_for(name: str | None, environment: Mapping[str, str]) -> dict[str, 
     default, profiles = read_profiles(path)
     wanted = name or environment.get(NAME_VARIABLE) or default
     if wanted is None:
-        return _local_cluster(layout.default_folder(environment))
+        return _local_cluster(environment)
     if wanted not in profiles:
         known = f"there are {', '.join(sorted(profiles))}" if profiles else "there are none"
         raise CommandFailed(f"There is no profile {wanted} in {path}: {known}")
     return profiles[wanted]
 
 
-def _local_cluster(folder: Path) -> dict[str, str]:
+def _local_cluster(environment: Mapping[str, str]) -> dict[str, str]:
+    from kafka_py.cli.local_cluster import layout, state  # not for who has a profile
+
+    folder = layout.default_folder(environment)
     if not (folder / layout.FILE).exists() or not state.running(folder):
         return {}
     return {SERVERS: layout.read_existing(folder).bootstrap_servers}

@@ -71,9 +71,8 @@ def lines(cluster: LocalCluster, found: Sequence[ProcessStatus], view: BrokerVie
         shown.append(f"{row.name:<12}{row.port:<8}{row.state:<10}{row.pid or '-':<10}{uptime:<12}{memory}")
     if view is not None:
         shown += ["", f"bootstrap.servers={cluster.bootstrap_servers}", f"controller: broker {view.controller}"]
-        lagging = ", ".join(view.lagging[:MOST_SHOWN]) + (" ..." if len(view.lagging) > MOST_SHOWN else "")
-        shown.append(f"partitions: {view.partitions}, " + (f"{len(view.lagging)} of them not in sync: {lagging}"
-                                                           if view.lagging else "all in sync"))  # fmt: skip
+        lagging = f"{len(view.lagging)} of them not in sync: {broker_view.shortened(view.lagging, MOST_SHOWN)}"
+        shown.append(f"partitions: {view.partitions}, {lagging if view.lagging else 'all in sync'}")
     return shown
 
 

@@ -155,14 +155,12 @@ def _become(words: Sequence[str], *, is_daemon: bool, name: str) -> NoReturn:
 
 def _start_daemon(command: Sequence[str], name: str) -> None:
     """Starts it in a session of its own; its console goes to $LOG_DIR/<name>.out, where its log files are as well."""
-    import subprocess
+    from kafka_py.cli.common.detached import start_detached
 
     folder = Path(os.environ.setdefault("LOG_DIR", str(Path.cwd() / "logs")))
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / f"{name}.out").open("ab") as out:
-        started = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-                                   start_new_session=True)  # fmt: skip
-    started.returncode = 0  # nobody waits for it
+        start_detached(command, out)
 
 
 _OWN_ENTRIES: dict[str, Callable[[], None]] = {

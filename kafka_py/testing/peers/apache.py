@@ -20,7 +20,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Self, Unpack
 
-from kafka_py.cli.java_compat.class_archive import ClassArchive, cache_directory
+from kafka_py.cli.common.user_folders import cache_directory
+from kafka_py.cli.java_compat.class_archive import ClassArchive
 from kafka_py.testing.broker import AnyBroker, BrokerOptions
 from kafka_py.testing.processes import ROOT
 from kafka_py.testing.topics import ask_metadata

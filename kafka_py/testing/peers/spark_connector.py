@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from kafka_py.cli.java_compat.class_archive import cache_directory
+from kafka_py.cli.common.user_folders import cache_directory
 from kafka_py.testing.peers.apache import Unavailable
 
 _POM = """<?xml version="1.0" encoding="UTF-8"?>

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import kafka_py
-from kafka_py.cli.java_compat.class_archive import cache_directory
+from kafka_py.cli.common.user_folders import cache_directory
 from kafka_py.cli.local_cluster import state
 from kafka_py.cli.local_cluster.processes import kill
 from kafka_py.testing.processes import ROOT
