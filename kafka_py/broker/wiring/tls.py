@@ -12,7 +12,7 @@ from typing import Any
 
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.net.endpoints import Endpoint, Listening, SecurityProtocol, listening_of
-from kafka_py.security.tls.listener_tls import ListenerTls
+from kafka_py.security.tls.listener_tls import ListenerTls, StoreContexts
 from kafka_py.security.tls.principal_rules import SETTING as MAPPING_RULES
 from kafka_py.security.tls.principal_rules import PrincipalRules
 from kafka_py.security.tls.settings import SETTINGS, TlsSettings
@@ -49,22 +49,22 @@ class BrokerTls:
 
     def reconfigure(self, config: BrokerConfig) -> None:
         """Takes over listeners and changed stores. Raises ConfigError, and changes nothing then."""
-        made: dict[str, ListenerTls] = {}
-        kept: dict[str, TlsSettings] = {}
+        listeners: dict[str, ListenerTls] = {}
+        changed: dict[str, StoreContexts] = {}
         listening = listening_of(config)
         for endpoint in listening.listeners:
-            if endpoint.security_protocol in _WITH_TLS:
-                name = endpoint.listener_name
-                settings = listener_settings(config, endpoint)
-                if name in self._listeners:
-                    self._listeners[name].check(settings)
-                    kept[name] = settings
-                else:
-                    made[name] = _listener(config, endpoint, settings, listening)
-        for name, settings in kept.items():
-            if self._listeners[name].change(settings):
-                _log.info("Listener %s has new key and trust stores, for new connections", name)
-        self._listeners = {name: self._listeners[name] for name in kept} | made
+            if endpoint.security_protocol not in _WITH_TLS:
+                continue
+            name, settings = endpoint.listener_name, listener_settings(config, endpoint)
+            present = self._listeners.get(name)
+            listeners[name] = present or _listener(config, endpoint, settings, listening)
+            made = None if present is None else present.check(settings)
+            if made is not None:
+                changed[name] = made
+        for name, made in changed.items():
+            listeners[name].take(made)
+            _log.info("Listener %s has new key and trust stores, for new connections", name)
+        self._listeners = listeners
 
     def check(self, config: BrokerConfig) -> None:
         """Raises ConfigError when the stores of such settings must not replace the present ones."""

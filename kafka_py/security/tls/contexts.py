@@ -1,4 +1,4 @@
-"""What OpenSSL is given: versions, cipher suites, the own key, trusted certificates, whom to ask for a certificate.
+"""Contexts of OpenSSL: versions, cipher suites, the own key, trusted certificates, and whether clients need one.
 
 Source: docs/reference/security/tls.md, section 2; SslFactory; DefaultSslEngineFactory.
 """
@@ -26,7 +26,7 @@ _MOST_STEPS = 16
 
 
 def server_context(settings: TlsSettings, stores: Stores) -> ssl.SSLContext:
-    """Of a listener. Raises ConfigError."""
+    """The context of a listener. Raises ConfigError."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     _configure(context, settings, stores, ssl.Purpose.CLIENT_AUTH)
     context.verify_mode = _CLIENT_AUTH[settings.client_auth]
@@ -34,19 +34,18 @@ def server_context(settings: TlsSettings, stores: Stores) -> ssl.SSLContext:
     return context
 
 
-def client_context(settings: TlsSettings, stores: Stores, *, checks_names: bool | None = None) -> ssl.SSLContext:
-    """Of one who connects. Raises ConfigError. checks_names: as the settings say unless given."""
+def client_context(settings: TlsSettings, stores: Stores) -> ssl.SSLContext:
+    """The context of a client, or of a broker as a client of others. Raises ConfigError."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     _configure(context, settings, stores, ssl.Purpose.SERVER_AUTH)
-    context.check_hostname = settings.checks_names if checks_names is None else checks_names
+    context.check_hostname = settings.checks_names
     return context
 
 
 def _configure(context: ssl.SSLContext, settings: TlsSettings, stores: Stores, purpose: ssl.Purpose) -> None:
     context.options |= ssl.OP_NO_RENEGOTIATION
     _set_versions(context, settings)
-    if settings.cipher_suites:
-        _set_ciphers(context, settings)
+    _set_ciphers(context, settings)
     if stores.own is not None:
         _set_own(context, settings, stores.own)
     if stores.trusted is None:
@@ -56,8 +55,8 @@ def _configure(context: ssl.SSLContext, settings: TlsSettings, stores: Stores, p
         try:
             context.load_verify_locations(cadata=b"".join(stores.trusted))
         except ssl.SSLError as error:
-            name = settings.truststore.name("location" if settings.truststore.location else "certificates")
-            raise ConfigError(f"{name}: the trusted certificates cannot be used: {error.reason or error}") from None
+            where = settings.truststore.where("certificates")
+            raise ConfigError(f"{where}: the trusted certificates cannot be used: {error.reason or error}") from None
 
 
 def _set_versions(context: ssl.SSLContext, settings: TlsSettings) -> None:
@@ -85,15 +84,14 @@ def is_of_tls13(suite: str) -> bool:
 
 
 def _set_ciphers(context: ssl.SSLContext, settings: TlsSettings) -> None:
-    older = [openssl_name(each) for each in settings.cipher_suites if not is_of_tls13(each)]
-    if not older:
-        return
-    for name, suite in zip(older, (each for each in settings.cipher_suites if not is_of_tls13(each)), strict=True):
+    older = [each for each in settings.cipher_suites if not is_of_tls13(each)]
+    for suite in older:
         try:
-            context.set_ciphers(name)
+            context.set_ciphers(openssl_name(suite))
         except ssl.SSLError:
             raise ConfigError(f"{settings.prefix}ssl.cipher.suites: there is no cipher suite {suite!r}") from None
-    context.set_ciphers(":".join(older))
+    if older:
+        context.set_ciphers(":".join(map(openssl_name, older)))
 
 
 def openssl_name(suite: str) -> str:
@@ -113,8 +111,7 @@ def _set_own(context: ssl.SSLContext, settings: TlsSettings, own: OwnKey) -> Non
         _load(context, text, password)
     except ssl.SSLError as error:
         store = settings.keystore
-        where = f"{store.name('location')}: {store.location}" if store.location else store.name("key")
-        raise ConfigError(f"{where} cannot be used: {_key_fault(error, store.prefix)}") from None
+        raise ConfigError(f"{store.where('key')} cannot be used: {_key_fault(error, store.prefix)}") from None
 
 
 def _key_fault(error: ssl.SSLError, prefix: str) -> str:

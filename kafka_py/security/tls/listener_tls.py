@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ssl
 from dataclasses import replace
+from typing import NamedTuple
 
 from kafka_py.base.errors import ConfigError
 from kafka_py.net.principal import ANONYMOUS, Principal
@@ -24,6 +25,15 @@ from kafka_py.security.tls.stores import Stores, load_stores, stamp_of
 _CANNOT_CONNECT = "brokers with these stores could not connect to each other"
 
 
+class StoreContexts(NamedTuple):
+    """Stores, and the contexts made of them: for sessions of clients, and for sessions with other brokers."""
+
+    settings: TlsSettings
+    stores: Stores
+    server: ssl.SSLContext
+    client: ssl.SSLContext
+
+
 class ListenerTls:
     """The present stores of one listener.
 
@@ -34,36 +44,30 @@ class ListenerTls:
     def __init__(self, settings: TlsSettings, rules: PrincipalRules, *, is_inter_broker: bool) -> None:
         self._rules = rules
         self._is_inter_broker = is_inter_broker
-        self._take(settings, load_stores(settings))
+        self._present = self._made(settings, load_stores(settings))
 
-    def _take(self, settings: TlsSettings, stores: Stores) -> None:
-        server = server_context(settings, stores)
-        client = client_context(settings, stores)
+    def _made(self, settings: TlsSettings, stores: Stores) -> StoreContexts:
+        made = StoreContexts(settings, stores, server_context(settings, stores), client_context(settings, stores))
         if self._is_inter_broker:
-            fault = fault_between(server, client_context(settings, stores, checks_names=False))
+            fault = _fault_between(made, made)
             if fault is not None:
                 raise ConfigError(f"{settings.prefix}ssl.keystore and ssl.truststore: {_CANNOT_CONNECT}: {fault}")
-        self._settings, self._stores = settings, stores
-        self._server, self._client = server, client
+        return made
 
     @property
     def has_key(self) -> bool:
         """Without one every handshake fails."""
-        return self._stores.own is not None
-
-    @property
-    def client_auth(self) -> str:
-        return self._settings.client_auth
+        return self._present.stores.own is not None
 
     # ---- sessions
 
     def accept(self, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO) -> ssl.SSLObject:
         """The server's end of a session: a MakeTls."""
-        return self._server.wrap_bio(incoming, outgoing, server_side=True)
+        return self._present.server.wrap_bio(incoming, outgoing, server_side=True)
 
     def connect_to(self, host: str) -> MakeTls:
         """The client's end of a session with that host."""
-        return client_end(self._client, host)
+        return client_end(self._present.client, host)
 
     def principal_of(self, certificate: bytes | None) -> Principal:
         """Who the owner of a certificate is. Raises ValueError when no rule matches its name."""
@@ -73,35 +77,30 @@ class ListenerTls:
 
     # ---- changes
 
-    def needs(self, settings: TlsSettings) -> bool:
-        """Whether stores with these settings differ from the present ones, in the settings or in their files."""
-        return self._with_stores_of(settings) != self._settings or stamp_of(settings) != self._stores.stamp
+    def check(self, settings: TlsSettings) -> StoreContexts | None:
+        """What replaces the present stores; None if neither the settings of stores nor their files differ.
 
-    def _with_stores_of(self, settings: TlsSettings) -> TlsSettings:
-        return replace(self._settings, keystore=settings.keystore, truststore=settings.truststore)
-
-    def check(self, settings: TlsSettings) -> None:
-        """Raises ConfigError when such stores must not replace the present ones."""
-        if self.needs(settings):
-            self._checked(settings)
-
-    def change(self, settings: TlsSettings) -> bool:
-        """Takes over new stores for new connections: whether there were any. Raises ConfigError, changes nothing."""
-        if not self.needs(settings):
-            return False
-        wanted = self._with_stores_of(settings)
-        self._take(wanted, self._checked(settings))
-        return True
-
-    def _checked(self, settings: TlsSettings) -> Stores:
-        wanted = self._with_stores_of(settings)
+        Raises ConfigError for stores that must not replace the present ones.
+        """
+        present = self._present
+        wanted = replace(present.settings, keystore=settings.keystore, truststore=settings.truststore)
+        if wanted == present.settings and stamp_of(wanted) == present.stores.stamp:
+            return None
         stores = load_stores(wanted)
-        check_replacement(self._stores, stores)
-        server = server_context(wanted, stores)
-        client = client_context(wanted, stores, checks_names=False)
+        check_replacement(present.stores, stores)
+        made = self._made(wanted, stores)
         if self._is_inter_broker:
-            old_client = client_context(self._settings, self._stores, checks_names=False)
-            for fault in (fault_between(self._server, client), fault_between(server, old_client)):
+            for fault in (_fault_between(present, made), _fault_between(made, present)):
                 if fault is not None:
                     raise ConfigError(f"Old and new stores do not trust each other, {_CANNOT_CONNECT}: {fault}")
-        return stores
+        return made
+
+    def take(self, made: StoreContexts) -> None:
+        """Uses what `check` returned for new connections."""
+        self._present = made
+
+
+def _fault_between(server: StoreContexts, client: StoreContexts) -> str | None:
+    """Why a broker with the one cannot connect to a broker with the other, whatever their hosts; None if it can."""
+    context = client_context(replace(client.settings, checks_names=False), client.stores)
+    return fault_between(server.server, context)

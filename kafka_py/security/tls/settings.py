@@ -37,9 +37,30 @@ class StoreSettings:
     key: str | None = field(default=None, repr=False)
     key_password: str | None = field(default=None, repr=False)
 
+    @classmethod
+    def of(cls, values: Mapping[str, Any], prefix: str, role: str) -> Self:
+        """values: by names without `prefix`. Raises ConfigError."""
+        type_ = str(values.get(f"ssl.{role}.type") or "JKS").strip().upper()
+        if type_ not in ("JKS", "PKCS12", "PEM"):
+            raise ConfigError(f"{prefix}ssl.{role}.type: {type_!r} is not one of JKS, PKCS12, PEM")
+        location, password = values.get(f"ssl.{role}.location") or None, values.get(f"ssl.{role}.password")
+        if role == "truststore":
+            return cls(role, prefix, type_, location, password, values.get("ssl.truststore.certificates"))
+        chain, key = values.get("ssl.keystore.certificate.chain"), values.get("ssl.keystore.key")
+        return cls(role, prefix, type_, location, password, chain, key, values.get("ssl.key.password"))
+
+    @property
+    def pem_name(self) -> str:
+        """The setting for certificates as PEM."""
+        return self.name("certificate.chain" if self.role == "keystore" else "certificates")
+
     def name(self, end: str) -> str:
         """A setting of this store as it is written: `listener.name.internal.ssl.keystore.location`."""
         return f"{self.prefix}ssl.{self.role}.{end}"
+
+    def where(self, end: str) -> str:
+        """For errors: the file, else the setting that has the content itself."""
+        return f"{self.name('location')}: {self.location}" if self.location else self.name(end)
 
     @property
     def is_given(self) -> bool:
@@ -67,34 +88,11 @@ class TlsSettings:
         if algorithm not in ("", "https"):
             raise ConfigError(f"{prefix}ssl.endpoint.identification.algorithm: {algorithm!r} is not https, nor empty")
         return cls(
-            keystore=StoreSettings(
-                "keystore",
-                prefix,
-                _type_of(values, "keystore", prefix),
-                values.get("ssl.keystore.location") or None,
-                values.get("ssl.keystore.password"),
-                values.get("ssl.keystore.certificate.chain"),
-                values.get("ssl.keystore.key"),
-                values.get("ssl.key.password"),
-            ),
-            truststore=StoreSettings(
-                "truststore",
-                prefix,
-                _type_of(values, "truststore", prefix),
-                values.get("ssl.truststore.location") or None,
-                values.get("ssl.truststore.password"),
-                values.get("ssl.truststore.certificates"),
-            ),
+            keystore=StoreSettings.of(values, prefix, "keystore"),
+            truststore=StoreSettings.of(values, prefix, "truststore"),
             protocols=tuple(values.get("ssl.enabled.protocols") or ("TLSv1.2", "TLSv1.3")),
             cipher_suites=tuple(values.get("ssl.cipher.suites") or ()),
             checks_names=bool(algorithm),
             client_auth=client_auth,
             prefix=prefix,
         )
-
-
-def _type_of(values: Mapping[str, Any], role: str, prefix: str) -> str:
-    given = str(values.get(f"ssl.{role}.type") or "JKS").strip().upper()
-    if given not in ("JKS", "PKCS12", "PEM"):
-        raise ConfigError(f"{prefix}ssl.{role}.type: {given!r} is not one of JKS, PKCS12, PEM")
-    return given

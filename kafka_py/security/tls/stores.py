@@ -39,18 +39,17 @@ class Stores:
 
 def load_stores(settings: TlsSettings) -> Stores:
     """Reads both stores. Raises ConfigError."""
-    own = trusted = None
-    if settings.keystore.is_given:
-        own = _own_key(settings.keystore)
-    elif settings.keystore.password is not None:
-        store = settings.keystore
+    stamp = stamp_of(settings)  # before the files are read, so that a later change of them is seen
+    own = _own_key(settings.keystore) if _is_given(settings.keystore) else None
+    trusted = _trusted(settings.truststore) if _is_given(settings.truststore) else None
+    return Stores(own, trusted, stamp)
+
+
+def _is_given(store: StoreSettings) -> bool:
+    """Raises ConfigError for a password without a store."""
+    if not store.is_given and store.password is not None:
         raise ConfigError(f"{store.name('password')} is set, but {store.name('location')} is not")
-    if settings.truststore.is_given:
-        trusted = _trusted(settings.truststore)
-    elif settings.truststore.password is not None:
-        store = settings.truststore
-        raise ConfigError(f"{store.name('password')} is set, but {store.name('location')} is not")
-    return Stores(own, trusted, stamp_of(settings))
+    return store.is_given
 
 
 def stamp_of(settings: TlsSettings) -> tuple[float, ...]:
@@ -155,14 +154,13 @@ def _check_inline(store: StoreSettings) -> None:
         if store.type == "PEM" and store.password is not None:
             raise ConfigError(f"{store.name('password')} may not be set for a store of type PEM")
         return
-    end = "certificate.chain" if store.role == "keystore" else "certificates"
     if store.type != "PEM":
-        raise ConfigError(f"{store.name(end)} may only be set with {store.name('type')}=PEM")
+        raise ConfigError(f"{store.pem_name} may only be set with {store.name('type')}=PEM")
     if store.location is not None or store.password is not None:
         location, password = store.name("location"), store.name("password")
-        raise ConfigError(f"{store.name(end)} may not be set together with {location} or {password}")
+        raise ConfigError(f"{store.pem_name} may not be set together with {location} or {password}")
     if store.role == "keystore" and (store.pem is None or store.key is None):
-        raise ConfigError(f"{store.name('key')} and {store.name('certificate.chain')} must be set together")
+        raise ConfigError(f"{store.name('key')} and {store.pem_name} must be set together")
 
 
 def _read(store: StoreSettings) -> bytes:
@@ -209,5 +207,4 @@ def _chain(certificate: bytes, others: list[bytes]) -> list[bytes]:
 
 
 def _unreadable(store: StoreSettings, reason: str, end: str = "certificates") -> ConfigError:
-    where = f"{store.name('location')}: {store.location}" if store.location else store.name(end)
-    return ConfigError(f"{where} cannot be used: {reason}")
+    return ConfigError(f"{store.where(end)} cannot be used: {reason}")

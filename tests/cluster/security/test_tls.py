@@ -317,7 +317,7 @@ def test_a_keystore_with_another_password_is_taken_with_it(tmp_path: Path, files
             assert await broker.store.configs.of_entity("brokers/0") == {}
             await change("another-secret")
             tls = broker.server._logins.tls.listener("SSL")
-            assert tls is not None and tls._settings.keystore.location == str(path)
+            assert tls is not None and tls._present.settings.keystore.location == str(path)
             stored = await broker.store.configs.of_entity("brokers/0")
             assert "another-secret" not in str(stored)
             async with AsyncAdminClient({**at(broker), **files.client()}) as again:
@@ -325,7 +325,7 @@ def test_a_keystore_with_another_password_is_taken_with_it(tmp_path: Path, files
         restarted = LocalBroker(broker.folder, broker.zookeeper, broker.settings)
         await restarted.start()
         tls = restarted.server._logins.tls.listener("SSL")
-        assert tls is not None and tls._settings.keystore.location == str(path)
+        assert tls is not None and tls._present.settings.keystore.location == str(path)
         await restarted.stop()
 
     asyncio.run(run())
