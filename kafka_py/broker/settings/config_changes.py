@@ -80,7 +80,7 @@ class ConfigChanges:
         """
         passwords, entity = self._live.passwords, entity_path(("brokers", str(self._broker_id)))
         own = await self._stored.of_entity(entity)
-        reencoded = await passwords.encoded_anew(own)
+        reencoded = await passwords.re_encoded(own)
         if reencoded is not None:
             await self._stored.change(entity, reencoded)
             _log.info("The passwords among the dynamic settings are encrypted with password.encoder.secret now")

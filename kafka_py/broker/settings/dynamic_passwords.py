@@ -8,12 +8,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ConfigError
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.broker.settings.setting_names import is_stored_password
-from kafka_py.security.password_encoder import DEFAULT_KEY_FACTORY, EncoderSettings, PasswordEncoder
+
+if TYPE_CHECKING:
+    from kafka_py.security.password_encoder import PasswordEncoder
 
 _log = logging.getLogger(__name__)
 
@@ -22,21 +25,8 @@ class DynamicPasswords:
     """Encrypts and decrypts with the secret of the broker's property file. Settings without passwords cost nothing."""
 
     def __init__(self, config: BrokerConfig, chance: Chance) -> None:
-        settings = EncoderSettings(
-            config.password_encoder_cipher_algorithm,
-            config.password_encoder_keyfactory_algorithm or DEFAULT_KEY_FACTORY,
-            config.password_encoder_key_length,
-            config.password_encoder_iterations,
-        )
-
-        def random_bytes(count: int) -> bytes:
-            return chance.number(0, (1 << 8 * count) - 1).to_bytes(count, "big")
-
-        def encoder(secret: str | None) -> PasswordEncoder | None:
-            return None if not secret else PasswordEncoder(secret, random_bytes, settings)
-
-        self._encoder = encoder(config.password_encoder_secret)
-        self._old_encoder = encoder(config.password_encoder_old_secret)
+        self._encoder = _encoder(config, config.password_encoder_secret, chance)
+        self._old_encoder = _encoder(config, config.password_encoder_old_secret, chance)
 
     async def decoded(self, overrides: Mapping[str, str]) -> dict[str, str]:
         """The overrides with plain passwords; those that cannot be decrypted are logged and left out."""
@@ -70,7 +60,7 @@ class DynamicPasswords:
 
         return await _replaced(wanted, encode)
 
-    async def encoded_anew(self, stored: Mapping[str, str]) -> dict[str, str] | None:
+    async def re_encoded(self, stored: Mapping[str, str]) -> dict[str, str] | None:
         """The overrides with the passwords that the old secret opens encrypted with the new one; None if none is."""
         old, new = self._old_encoder, self._encoder
         if old is None or new is None:
@@ -85,6 +75,25 @@ class DynamicPasswords:
 
         changed = await _replaced(stored, change)
         return None if changed == stored else changed
+
+
+def _encoder(config: BrokerConfig, secret: str | None, chance: Chance) -> PasswordEncoder | None:
+    """None without a secret, which needs no cryptography."""
+    if not secret:
+        return None
+    from kafka_py.security.password_encoder import DEFAULT_KEY_FACTORY, EncoderSettings, PasswordEncoder
+
+    settings = EncoderSettings(
+        config.password_encoder_cipher_algorithm,
+        config.password_encoder_keyfactory_algorithm or DEFAULT_KEY_FACTORY,
+        config.password_encoder_key_length,
+        config.password_encoder_iterations,
+    )
+
+    def random_bytes(count: int) -> bytes:
+        return chance.number(0, (1 << 8 * count) - 1).to_bytes(count, "big")
+
+    return PasswordEncoder(secret, random_bytes, settings)
 
 
 async def _replaced(

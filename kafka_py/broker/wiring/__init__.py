@@ -6,7 +6,8 @@
     authority.py           the broker's authorizer
     replica_wiring.py      fetchers and in-sync sets of a broker
     coordinators.py        the coordinators of a broker, of groups and of transactions
-    logins.py              users, and what listeners ask of clients
+    logins.py              users, and how connections are protected
+    sasl.py                logins at a broker's listeners, and its own
     tls.py                 TLS of a broker's listeners
     topic_services.py      what a coordinator's topic needs of the broker
     marker_wiring.py       the way of transaction markers to the leaders of partitions

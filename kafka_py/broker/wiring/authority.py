@@ -11,10 +11,7 @@ from kafka_py.base.chance import Chance
 from kafka_py.base.clock import Clock
 from kafka_py.base.supervision import Supervisor
 from kafka_py.broker.settings.configs import BrokerConfig
-from kafka_py.security.acls.acl_authorizer import AclAuthorizer, allowed_without_acls, super_users_of
 from kafka_py.security.acls.authorization import ALLOW_ALL, Authorizer
-from kafka_py.security.acls.keeper import AclKeeper
-from kafka_py.security.acls.plugin_authorizer import PluginAuthorizer
 from kafka_py.zk.acls import AclStore
 
 BY_ACLS = ("kafka.security.authorizer.AclAuthorizer", "kafka.security.auth.SimpleAclAuthorizer")
@@ -32,7 +29,12 @@ def make_authorizer(
         return ALLOW_ALL
     properties = config.originals
     if name not in BY_ACLS:
+        from kafka_py.security.acls.plugin_authorizer import PluginAuthorizer
+
         return PluginAuthorizer.load(name, properties)
+    from kafka_py.security.acls.acl_authorizer import AclAuthorizer, allowed_without_acls, super_users_of
+    from kafka_py.security.acls.keeper import AclKeeper
+
     with_prefixed = config.inter_broker_version().at_least(_FIRST_WITH_PREFIXED)
     return AclAuthorizer(
         AclKeeper(store, clock, chance, supervisor, with_prefixed=with_prefixed, settle=gc.freeze),

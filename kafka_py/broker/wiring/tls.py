@@ -32,11 +32,6 @@ class BrokerTls:
         self._listeners: dict[str, ListenerTls] = {}
         self._executor: ThreadPoolExecutor | None = None
 
-    @property
-    def is_used(self) -> bool:
-        """Whether any listener has TLS."""
-        return bool(self._listeners)
-
     def listener(self, name: str) -> ListenerTls | None:
         """None for a listener without TLS."""
         return self._listeners.get(name)

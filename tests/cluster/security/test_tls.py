@@ -20,6 +20,7 @@ from kafka_py.clients.admin.topics import NewTopic
 from kafka_py.clients.consumer.async_consumer import AsyncConsumer
 from kafka_py.clients.errors import AuthenticationError
 from kafka_py.clients.producer.producer import AsyncProducer
+from kafka_py.security.tls.listener_tls import ListenerTls
 from kafka_py.testing.certificate_files import HOSTS, CertificateFiles
 from kafka_py.testing.local_broker import LocalBroker
 from kafka_py.testing.zookeeper import FakeZookeeper
@@ -47,6 +48,13 @@ async def running(
 
 def at(broker: LocalBroker) -> dict[str, str]:
     return {"bootstrap.servers": f"localhost:{broker.server.ports['SSL']}", "request.timeout.ms": "5000"}
+
+
+def listener_tls(broker: LocalBroker) -> ListenerTls:
+    tls = broker.server._logins.tls
+    found = None if tls is None else tls.listener("SSL")
+    assert found is not None
+    return found
 
 
 async def round_trip(broker: LocalBroker, client: Mapping[str, str]) -> None:
@@ -316,16 +324,14 @@ def test_a_keystore_with_another_password_is_taken_with_it(tmp_path: Path, files
                 await change("a-wrong-one")
             assert await broker.store.configs.of_entity("brokers/0") == {}
             await change("another-secret")
-            tls = broker.server._logins.tls.listener("SSL")
-            assert tls is not None and tls._present.settings.keystore.location == str(path)
+            assert listener_tls(broker)._present.settings.keystore.location == str(path)
             stored = await broker.store.configs.of_entity("brokers/0")
             assert "another-secret" not in str(stored)
             async with AsyncAdminClient({**at(broker), **files.client()}) as again:
                 await again.list_topics()
         restarted = LocalBroker(broker.folder, broker.zookeeper, broker.settings)
         await restarted.start()
-        tls = restarted.server._logins.tls.listener("SSL")
-        assert tls is not None and tls._present.settings.keystore.location == str(path)
+        assert listener_tls(restarted)._present.settings.keystore.location == str(path)
         await restarted.stop()
 
     asyncio.run(run())
