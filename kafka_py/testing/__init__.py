@@ -2,6 +2,7 @@
 
     pytest_plugin.py     a cluster as pytest fixtures, for any project
     cluster.py           brokers and ZooKeeper, for any test runner
+    client_access.py     how a client comes in, for every library
     broker.py            a broker as a real process
     processes.py         real processes, started and stopped
     topics.py            topics made over the wire

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Self, TypedDict, Unpack
 
 from kafka_py.base.properties import format_properties
+from kafka_py.cli.local_cluster.secured_socket import Connect, plain_connection
+from kafka_py.cli.local_cluster.security import write_secret
 from kafka_py.testing.processes import Process, free_port, python_environment
 from kafka_py.testing.topics import create_topic
 
@@ -48,7 +50,7 @@ class AnyBroker(Process):
     """One broker on a port of the loopback address; a context manager that stops it.
 
     properties: what goes into its server.properties at the next start; tests may change them.
-    started_in_s: how long the last start took.
+    started_in_s: how long the last start took. connect: how the test's own requests reach it.
     """
 
     def __init__(
@@ -80,6 +82,7 @@ class AnyBroker(Process):
             **(options.get("settings") or {}),
         }
         self.started_in_s = 0.0
+        self.connect: Connect = plain_connection
         self._config = folder / "server.properties"
         super().__init__([*program, self._config], folder / "server.log", environment=environment, folder=folder)
 
@@ -90,7 +93,7 @@ class AnyBroker(Process):
 
     def launch(self) -> None:
         """Starts it without waiting: for starts that are meant to fail, or to be waited for together."""
-        self._config.write_text(format_properties(self.properties))
+        write_secret(self._config, format_properties(self.properties))
         self.log.write_text("")
         self._launched_s = time.monotonic()
         super().start()
@@ -110,7 +113,7 @@ class AnyBroker(Process):
         self, topic: str, partitions: int = 1, configs: Mapping[str, str] | None = None, timeout_s: float = 30
     ) -> None:
         """Makes a topic, and waits until clients of this broker can use it. Raises KafkaError, NotReady."""
-        create_topic([self.bootstrap], topic, partitions, configs=configs, timeout_s=timeout_s)
+        create_topic([self.bootstrap], topic, partitions, configs=configs, timeout_s=timeout_s, connect=self.connect)
 
     def __enter__(self) -> Self:
         try:

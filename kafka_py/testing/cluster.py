@@ -3,6 +3,8 @@
     with KafkaCluster() as cluster:
         client = SomeClient(cluster.bootstrap_servers)
 
+With `security="SASL_SSL"` clients come in over TLS and have to log in; `access` says how.
+
 Every process listens on a free port of the loopback address and writes to a temporary folder. Nothing is left when
 the `with` ends, nor when the process that runs it is killed. pytest_plugin.py offers the same as fixtures.
 Blocking; may be used beside an event loop that does something else meanwhile.
@@ -20,14 +22,30 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from kafka_py.cli.local_cluster.scram_accounts import create_accounts
+from kafka_py.cli.local_cluster.secured_socket import Connect, SecuredConnections, plain_connection
+from kafka_py.cli.local_cluster.security import (
+    ADMIN,
+    OAUTHBEARER,
+    PLAIN,
+    PROTOCOLS,
+    SCRAM,
+    SCRAM_512,
+    ClusterSecurity,
+    make,
+)
 from kafka_py.testing import guard
 from kafka_py.testing.broker import BrokerProcess
+from kafka_py.testing.client_access import ClientAccess
 from kafka_py.testing.processes import NotReady, ZookeeperServer, free_ports
 from kafka_py.testing.topics import ask_metadata, create_topic
 
 Settings = Mapping[str, str | int | float | bool]
 
 START_TIMEOUT_S = 60.0
+MECHANISMS = (*SCRAM, PLAIN, OAUTHBEARER)
+"""By which users may log in to a cluster with SASL; OAUTHBEARER takes unsigned tokens."""
+USERS = {"alice": "alice-secret"}
 
 _numbers = itertools.count(1)
 
@@ -44,6 +62,8 @@ class KafkaCluster:
         brokers: int = 1,
         *,
         settings: Settings | None = None,
+        security: str | None = None,
+        users: Mapping[str, str] | None = None,
         zookeeper: ZookeeperServer | str | None = None,
         folder: Path | None = None,
         timeout_s: float = START_TIMEOUT_S,
@@ -52,12 +72,21 @@ class KafkaCluster:
 
         zookeeper: a server that was started, or a connect string; the cluster gets a chroot of its own there. None
         starts one that ends with the cluster. folder: for logs and data, kept afterwards; None is a temporary one.
+
+        security: SSL, SASL_PLAINTEXT or SASL_SSL, for clients and between brokers; None is PLAINTEXT. users: names and
+        passwords, alice's unless given; `admin` is always there, a super user.
         """
         if brokers < 1:
             raise ValueError(f"a cluster has at least one broker, not {brokers}")
+        if security not in (None, *PROTOCOLS):
+            raise ValueError(f"security is one of {', '.join(PROTOCOLS)}, not {security}")
         self.brokers: list[BrokerProcess] = []
         self.started_in_s = 0.0
         self.timeout_s = timeout_s
+        self.security: ClusterSecurity | None = None
+        self._protocol = security
+        self._users = {ADMIN: f"{ADMIN}-secret", **(USERS if users is None else users)}
+        self._connect: Connect = plain_connection
         self._count = brokers
         self._settings = {name: property_text(value) for name, value in (settings or {}).items()}
         self._given_zookeeper = zookeeper
@@ -85,6 +114,19 @@ class KafkaCluster:
             raise NotReady("the cluster was not started")
         return self._folder
 
+    def access(self, user: str = "alice", *, mechanism: str = SCRAM_512, password: str | None = None) -> ClientAccess:
+        """How clients of this user come in, by one of MECHANISMS. password: in place of the user's own.
+
+        Raises ValueError for a user that the cluster does not have.
+        """
+        if self.security is None:
+            return ClientAccess(self.bootstrap_servers, self.folder)
+        if user not in self.security.passwords:
+            raise ValueError(f"the cluster's users are {', '.join(self.security.passwords)}, not {user}")
+        return ClientAccess(
+            self.bootstrap_servers, self.security.folder, self.security, user, mechanism, password
+        )
+
     def create_topic(
         self,
         name: str | None = None,
@@ -101,7 +143,7 @@ class KafkaCluster:
         running = [broker.bootstrap for broker in self.brokers if broker.running]
         given = {key: property_text(value) for key, value in (configs or {}).items()}
         create_topic(running, topic, partitions, replication_factor=replication_factor, configs=given,
-                     timeout_s=self.timeout_s)  # fmt: skip
+                     timeout_s=self.timeout_s, connect=self._connect)  # fmt: skip
         return topic
 
     # ---- life
@@ -112,12 +154,16 @@ class KafkaCluster:
         try:
             self._folder = self._make_folder()
             self._zookeeper_connect = self._find_zookeeper(self._folder)
+            secured = self._secure(self._folder)
             ports = free_ports(self._count)
             for number, port in enumerate(ports):
                 home = self._folder / f"broker-{number}"
+                listener = {"listeners": f"{self._protocol}://127.0.0.1:{port}"} if self._protocol else {}
                 broker = BrokerProcess(
-                    home, self._zookeeper_connect, broker_id=number, settings=self._settings, port=port
-                )
+                    home, self._zookeeper_connect, broker_id=number, port=port,
+                    settings={**listener, **secured, **self._settings},
+                )  # fmt: skip
+                broker.connect = self._connect
                 self.brokers.append(broker)
                 broker.launch()
             self._wait_started()
@@ -142,18 +188,32 @@ class KafkaCluster:
         connect = given if isinstance(given, str) else given.connect
         return f"{connect}/{folder.name}"
 
-    def _wait_started(self) -> None:
-        """ZooKeeper first: a broker that waits for one that failed has nothing to say."""
+    def _secure(self, folder: Path) -> dict[str, str]:
+        """Makes certificates and users; the settings that brokers have because of them."""
+        if self._protocol is None:
+            return {}
+        security = self.security = make(folder / "security", self._protocol, self._users, MECHANISMS)
+        if security.has_logins:
+            self._wait_for_zookeeper()
+            create_accounts(self._zookeeper_connect, security.passwords, self.timeout_s)
+        self._connect = SecuredConnections(security.client_settings(ADMIN))
+        return security.broker_settings()
+
+    def _wait_for_zookeeper(self) -> None:
         zookeeper = self._own_zookeeper or self._given_zookeeper
         if isinstance(zookeeper, ZookeeperServer):
             zookeeper.wait_serving(self.timeout_s)
+
+    def _wait_started(self) -> None:
+        """ZooKeeper first: a broker that waits for one that failed has nothing to say."""
+        self._wait_for_zookeeper()
         for broker in self.brokers:
             broker.wait_started(self.timeout_s)
         for broker in self.brokers if self._count > 1 else ():
             broker.wait_for(partial(self._is_whole_for, broker), self.timeout_s, "the whole cluster")
 
     def _is_whole_for(self, broker: BrokerProcess) -> bool:
-        known = ask_metadata(broker.bootstrap)
+        known = ask_metadata(broker.bootstrap, connect=self._connect)
         return len(known.brokers) == self._count and known.controller_id >= 0
 
     def stop(self) -> None:

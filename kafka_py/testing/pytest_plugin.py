@@ -1,7 +1,7 @@
 """The pytest plugin that an installed kafka_py brings along: a Kafka cluster as a fixture.
 
 `kafka_cluster` is a running KafkaCluster (cluster.py says what it offers). What it is made of stands in the project's
-pytest settings (`kafka_cluster_brokers`, `kafka_cluster_settings`, `kafka_cluster_scope`) or, for one test, in
+pytest settings (`kafka_cluster_brokers`, `_settings`, `_security`, `_scope`) or, for one test, in
 `@pytest.mark.parametrize("kafka_cluster", [{"brokers": 3}], indirect=True)`. `kafka_cluster_factory` makes others, for
 fixtures of the project's own. All clusters of a run share one ZooKeeper server, `kafka_zookeeper`.
 
@@ -32,6 +32,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(
         "kafka_cluster_settings", "Settings of its brokers, a line name=value each.", type="linelist", default=[]
     )
+    parser.addini("kafka_cluster_security", "SSL, SASL_PLAINTEXT or SASL_SSL; PLAINTEXT unless set.", default="")
     parser.addini("kafka_cluster_scope", f"How long it is shared: {', '.join(SCOPES)}.", default="session")
 
 
@@ -54,7 +55,8 @@ def cluster_options(config: pytest.Config) -> dict[str, Any]:
         if not equals:
             raise pytest.UsageError(f"A line of kafka_cluster_settings has the form name=value, not {line!r}")
         settings[name.strip()] = value.strip()
-    return {"brokers": int(brokers), "settings": settings}
+    security = config.getini("kafka_cluster_security").strip() or None
+    return {"brokers": int(brokers), "settings": settings, "security": security}
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 """Topics for tests, made over the wire in milliseconds: asked of the controller, waited for on every broker.
 
-Blocking, plaintext, for brokers of any make.
+Blocking, for brokers of any make; `connect` opens the connections, plain ones unless it is given.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.cli.local_cluster.secured_socket import Connect, plain_connection
 from kafka_py.testing.peers.wire_client import WireClient
 from kafka_py.testing.processes import wait_until
 from kafka_py.wire.messages.create_topics import CreatableTopic, CreateableTopicConfig, CreateTopicsRequest
@@ -21,10 +22,12 @@ ANSWER_LEEWAY_S = 10
 """How much longer than a topic may take the answer is waited for: asked again, the broker would have it already."""
 
 
-def ask_metadata(bootstrap: str, topics: Sequence[str] = ()) -> MetadataResponse:
+def ask_metadata(
+    bootstrap: str, topics: Sequence[str] = (), connect: Connect = plain_connection
+) -> MetadataResponse:
     """What the broker at host:port says of the cluster and of these topics, none of which it shall make."""
     asked = [MetadataRequestTopic(name=topic) for topic in topics]
-    with WireClient(bootstrap) as client:
+    with WireClient(bootstrap, connect=connect) as client:
         answer: MetadataResponse = client.ask(MetadataRequest(topics=asked, allow_auto_topic_creation=False), 5)
         return answer
 
@@ -37,6 +40,7 @@ def create_topic(
     replication_factor: int = 1,
     configs: Mapping[str, str] | None = None,
     timeout_s: float = 30,
+    connect: Connect = plain_connection,
 ) -> None:
     """Makes a topic and waits until each of these brokers knows all its leaders. Raises KafkaError, NotReady."""
     wanted = CreatableTopic(
@@ -46,19 +50,19 @@ def create_topic(
         assignments=[],
         configs=[CreateableTopicConfig(name=name, value=value) for name, value in (configs or {}).items()],
     )
-    wait_until(lambda: _asked_for(bootstraps[0], wanted, timeout_s), timeout_s, f"making the topic {topic}")
+    wait_until(lambda: _asked_for(bootstraps[0], wanted, timeout_s, connect), timeout_s, f"making the topic {topic}")
     for bootstrap in bootstraps:
-        wait_until(partial(_has_leaders, bootstrap, topic, partitions), timeout_s, f"the topic {topic}")
+        wait_until(partial(_has_leaders, bootstrap, topic, partitions, connect), timeout_s, f"the topic {topic}")
 
 
-def _asked_for(bootstrap: str, topic: CreatableTopic, timeout_s: float) -> bool:
+def _asked_for(bootstrap: str, topic: CreatableTopic, timeout_s: float, connect: Connect) -> bool:
     """Whether the controller has made the topic; not yet, if it cannot right now."""
-    known = ask_metadata(bootstrap)
+    known = ask_metadata(bootstrap, connect=connect)
     controller = next((broker for broker in known.brokers if broker.node_id == known.controller_id), None)
     if controller is None:
         return False
     patience_s = timeout_s + ANSWER_LEEWAY_S
-    with WireClient(f"{controller.host}:{controller.port}", timeout_s=patience_s) as client:
+    with WireClient(f"{controller.host}:{controller.port}", timeout_s=patience_s, connect=connect) as client:
         [result] = client.ask(CreateTopicsRequest(topics=[topic], timeout_ms=int(timeout_s * 1000)), 5).topics
     if result.error_code in _NOT_NOW:
         return False
@@ -67,7 +71,7 @@ def _asked_for(bootstrap: str, topic: CreatableTopic, timeout_s: float) -> bool:
     return True
 
 
-def _has_leaders(bootstrap: str, topic: str, partitions: int) -> bool:
+def _has_leaders(bootstrap: str, topic: str, partitions: int, connect: Connect) -> bool:
     """Whether this broker knows a leader of so many partitions."""
-    [known] = ask_metadata(bootstrap, [topic]).topics
+    [known] = ask_metadata(bootstrap, [topic], connect).topics
     return sum(partition.leader_id >= 0 for partition in known.partitions) == partitions

@@ -22,6 +22,7 @@ AUTHORITY_FILE = "authority.pem"
 AUTHORITY_KEY_FILE = "authority-key.pem"
 TRUSTSTORE_FILE = "truststore.p12"
 PASSWORD_FILE = "password"
+DAYS = 825
 
 
 def parser() -> CommandParser:
@@ -33,7 +34,7 @@ def parser() -> CommandParser:
                  default="localhost,127.0.0.1,::1")  # fmt: skip
     table.option("--clients", "Names of clients, comma-separated; principals are User:CN=<name>.", default="client",
                  metavar="names")  # fmt: skip
-    table.option("--days", "How many days the certificates are valid.", default=825, kind=int, metavar="days")
+    table.option("--days", "How many days the certificates are valid.", default=DAYS, kind=int, metavar="days")
     return table
 
 
@@ -86,29 +87,35 @@ def _names(text: str) -> list[str]:
     return names
 
 
-def main(arguments: Sequence[str]) -> int:
-    options = parser().parse(arguments)
-    require(options, "directory")
-    brokers, clients = _names(options.brokers), _names(options.clients)
+def make_files(
+    folder: Path, brokers: Sequence[str], clients: Sequence[str], hosts: Sequence[str], days: float = DAYS
+) -> Iterator[str]:
+    """Makes the folder and all files in it, with the authority that is there already; yields a line about each file of
+    properties. Raises CommandFailed, OSError.
+    """
     try:
         from kafka_py.security.tls.certificates import Authority
     except ImportError:
         raise CommandFailed("This needs the package cryptography: pip install cryptography") from None
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    kept, words = folder / AUTHORITY_KEY_FILE, folder / PASSWORD_FILE
+    stored = kept.read_text() if kept.exists() else None
+    password = words.read_text() if words.exists() else Chance().new_uuid().hex
+    authority = Authority(SYSTEM_CLOCK.wall_ms(), stored=stored)
+    yield from write_files(
+        folder, authority, password,
+        {name: authority.issue(name, hosts, days=(-1.0, days)) for name in brokers},
+        {name: authority.issue(name, days=(-1.0, days)) for name in clients},
+    )  # fmt: skip
+
+
+def main(arguments: Sequence[str]) -> int:
+    options = parser().parse(arguments)
+    require(options, "directory")
+    brokers, clients = _names(options.brokers), _names(options.clients)
     folder = Path(options.directory).absolute()
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        kept, words = folder / AUTHORITY_KEY_FILE, folder / PASSWORD_FILE
-        stored = kept.read_text() if kept.exists() else None
-        password = words.read_text() if words.exists() else Chance().new_uuid().hex
-        authority = Authority(SYSTEM_CLOCK.wall_ms(), stored=stored)
-        days = (-1.0, float(options.days))
-        hosts = _names(options.hosts)
-        lines = write_files(
-            folder, authority, password,
-            {name: authority.issue(name, hosts, days=days) for name in brokers},
-            {name: authority.issue(name, days=days) for name in clients},
-        )  # fmt: skip
-        for line in lines:
+        for line in make_files(folder, brokers, clients, _names(options.hosts), options.days):
             print(line)
     except OSError as error:
         raise CommandFailed(f"{error.filename}: {error.strerror}") from None

@@ -5,6 +5,9 @@
     state.py        which processes run, and one command at a time
     ports.py        ports that are free
     broker_view.py  what a broker says of its cluster
+    security.py     users, certificates, and settings that follow
+    scram_accounts.py  users in ZooKeeper before the first broker
+    secured_socket.py  blocking connections with TLS and logins
     starting.py     everything at once, or nothing
     stopping.py     brokers first, ZooKeeper last
     rolling.py      one broker after the other

@@ -1,16 +1,17 @@
 """The smallest client: one blocking socket, one request at a time, any message in any version.
 
-For tests that send exactly the bytes they mean. Knows no metadata and retries nothing.
+For tests that send exactly the bytes they mean. Knows no metadata and retries nothing. `connect` may open connections
+with TLS and a login.
 """
 
 from __future__ import annotations
 
 import itertools
-import socket
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
+from kafka_py.cli.local_cluster.secured_socket import Connect, plain_connection, receive
 from kafka_py.wire.apis import api_of
 from kafka_py.wire.frames import decode_response, encode_request
 from kafka_py.wire.schema import schema_of
@@ -19,9 +20,9 @@ from kafka_py.wire.schema import schema_of
 class WireClient:
     """A connection to one broker, given as host:port."""
 
-    def __init__(self, bootstrap: str, *, timeout_s: float = 30) -> None:
+    def __init__(self, bootstrap: str, *, timeout_s: float = 30, connect: Connect = plain_connection) -> None:
         host, _, port = bootstrap.rpartition(":")
-        self._socket = socket.create_connection((host, int(port)), timeout_s)
+        self._socket = connect(host, int(port), timeout_s)
         self._ids = itertools.count(1)
 
     def ask(self, request: object, version: int, *, client_id: str = "wire-client") -> Any:
@@ -37,24 +38,13 @@ class WireClient:
     def _response(self, request: type, version: int, sent: int) -> Any:
         key = schema_of(request).api
         assert key is not None, f"{request.__name__} is not a request"
-        size = int.from_bytes(self._receive(4), "big")
-        answered, response = decode_response(api_of(key).response, version, self._receive(size))
+        size = int.from_bytes(receive(self._socket, 4), "big")
+        answered, response = decode_response(api_of(key).response, version, receive(self._socket, size))
         assert answered == sent, f"answer to request {answered} instead of {sent}"
         return response
 
     def send_raw(self, data: bytes) -> None:
         self._socket.sendall(data)
-
-    def _receive(self, size: int) -> bytearray:
-        received = bytearray(size)
-        with memoryview(received) as view:
-            done = 0
-            while done < size:
-                count = self._socket.recv_into(view[done:])
-                if not count:
-                    raise ConnectionError(f"the connection was closed after {done} of {size} bytes")
-                done += count
-        return received
 
     def close(self) -> None:
         self._socket.close()

@@ -44,6 +44,17 @@ def test_a_project_that_does_not_use_it_starts_nothing(project: pytest.Pytester)
     project.runpytest_subprocess().assert_outcomes(passed=1)
 
 
+def test_the_project_may_want_security(project: pytest.Pytester) -> None:
+    project.makeini("[pytest]\nkafka_cluster_security = SASL_PLAINTEXT\n")
+    project.makepyfile(
+        """
+        def test_it(kafka_cluster):
+            assert kafka_cluster.access().settings["security.protocol"] == "SASL_PLAINTEXT"
+        """
+    )
+    project.runpytest_subprocess().assert_outcomes(passed=1)
+
+
 def test_the_settings_of_the_project_describe_the_cluster(project: pytest.Pytester) -> None:
     project.makeini(
         """
