@@ -12,15 +12,26 @@ from typing import NamedTuple
 
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.options import Option, OptionTable
+from kafka_py.base.plugins import find_class
 
 OVERRIDE = "kafka_py.unenforced.settings"
 
 
 class Protection(NamedTuple):
-    """The protection of a setting. given: the classes that this broker replaces. lost: the effect of missing others."""
+    """The protection of a setting.
+
+    given: the classes that this broker replaces. lost: the effect of missing others. methods: those of Python classes
+    that may be named instead.
+    """
 
     given: frozenset[str]
     lost: str
+    methods: tuple[str, ...] = ()
+
+    def has(self, name: str) -> bool:
+        """Whether this broker has what the setting names."""
+        path = name.replace(":", ".")
+        return name in self.given or (bool(self.methods) and find_class(path, self.methods) is not None)
 
 
 PROTECTIONS = {
@@ -29,7 +40,8 @@ PROTECTIONS = {
     ),
     "principal.builder.class": Protection(
         frozenset({"org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder"}),
-        "this broker cannot run the Java class that decides who a client is",
+        "there is no such Python class with a method build, and this broker cannot run a Java class",
+        ("build",),
     ),
 }
 
@@ -58,15 +70,18 @@ class ProtectionOptions(OptionTable):
         for name, value, lost in self._unprotected():
             yield f"{name}={value} is not enforced: {lost}"
 
+    def is_enforced(self, name: str) -> bool:
+        """Whether this broker does what a setting with a protection says."""
+        return name not in {each for each, _, _ in self._unprotected()}
+
     def _unprotected(self) -> Iterator[tuple[str, str, str]]:
         """Each missing protection: setting, value, and its effect."""
         for name, value in self.originals.items():
             setting = next((one for one in PROTECTIONS if name == one or _is_of_listener(name, one)), None)
             if setting is None or not (text := str(value or "").strip()):
                 continue
-            given, lost = PROTECTIONS[setting]
-            if text not in given:
-                yield name, text, lost
+            if not PROTECTIONS[setting].has(text):
+                yield name, text, PROTECTIONS[setting].lost
 
 
 def _is_of_listener(name: str, setting: str) -> bool:

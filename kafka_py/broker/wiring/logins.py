@@ -14,8 +14,10 @@ from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.broker.wiring.server_environment import ServerEnvironment
 from kafka_py.net.connection import Connection
 from kafka_py.net.endpoints import Endpoint, SecurityProtocol, listening_of
+from kafka_py.net.principal import Principal
 from kafka_py.net.secured.client_security import ConnectionSecurity
 from kafka_py.net.secured.stages import ListenerSecurity, anonymous
+from kafka_py.security.principal_builder import DEFAULT_BUILDER, SETTING, Authenticated, BuildPrincipal, load_builder
 from kafka_py.security.sasl.scram_users import ScramUsers
 from kafka_py.zk.config_znodes import DEFAULT_ENTITY
 from kafka_py.zk.entity_configs import ConfigStore
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from kafka_py.broker.wiring.sasl import BrokerSasl
     from kafka_py.broker.wiring.tls import BrokerTls
     from kafka_py.security.sasl.server_exchange import LoginAnswers
+    from kafka_py.security.tls.listener_tls import ListenerTls
 
 _WITH_TLS = (SecurityProtocol.SSL, SecurityProtocol.SASL_SSL)
 _WITH_SASL = (SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL)
@@ -42,6 +45,7 @@ class BrokerLogins:
         self.users = ScramUsers()
         self.tls: BrokerTls | None = None
         self.sasl: BrokerSasl | None = None
+        self._builders: dict[str, BuildPrincipal] = {}
         self._answers = answers
         self._config = config
         self._outside = outside
@@ -66,16 +70,28 @@ class BrokerLogins:
         if self.sasl is None and protocols.intersection(_WITH_SASL):
             from kafka_py.broker.wiring.sasl import BrokerSasl
 
-            self.sasl = BrokerSasl(self._config, self.users, self._outside, self._answers)
+            self.sasl = BrokerSasl(self._config, self.users, self._outside, self._answers, self._builders)
         if self.tls is None and protocols.intersection(_WITH_TLS):
             from kafka_py.broker.wiring.tls import BrokerTls
 
             self.tls = BrokerTls()
+        builders = {each.listener_name: self._builder(config, each.listener_name) for each in listening.listeners}
         made = None if self.sasl is None else self.sasl.made(config, listening)
         if self.tls is not None:
             self.tls.reconfigure(config)
+        self._builders.clear()
+        self._builders.update({name: build for name, build in builders.items() if build is not None})
         if self.sasl is not None and made is not None:
             self.sasl.take(config, made)
+
+    def _builder(self, config: BrokerConfig, listener: str) -> BuildPrincipal | None:
+        """What names the principals of a listener; None where the broker itself does. Raises ConfigError."""
+        own = f"listener.name.{listener.lower()}.{SETTING}"
+        setting = own if own in config.originals else SETTING
+        name = str(config.originals.get(setting) or "").strip()
+        if name in ("", DEFAULT_BUILDER) or not config.is_enforced(setting):
+            return None
+        return self._builders.get(listener) or load_builder(setting, name, config.originals)
 
     async def check_stores(self, config: BrokerConfig) -> None:
         """Whether listeners may have the key and trust stores of these settings. Raises ConfigError."""
@@ -98,11 +114,19 @@ class BrokerLogins:
 
     def security_of(self, endpoint: Endpoint) -> ListenerSecurity | None:
         """How the connections of a listener are protected; None for a plain one."""
-        begin = None if self.sasl is None else self.sasl.begin(endpoint.listener_name)
-        tls = None if self.tls is None else self.tls.listener(endpoint.listener_name)
+        name = endpoint.listener_name
+        begin = None if self.sasl is None else self.sasl.begin(name)
+        tls = None if self.tls is None else self.tls.listener(name)
+        if begin is None and name in self._builders:
+            who = _built(self._builders[name])
+        elif begin is None and tls is not None:
+            who = _by_certificate(tls)
+        elif begin is None:
+            return None
+        else:
+            who = anonymous  # until the login
         if self.tls is None or tls is None:
-            return None if begin is None else ListenerSecurity(begin_login=begin)
-        who = tls.principal_of if begin is None else anonymous
+            return ListenerSecurity(None, who, begin)
         return ListenerSecurity(tls.accept, who, begin, self.tls.executor())
 
     def security_to(self, listener: str) -> ConnectionSecurity:
@@ -112,3 +136,20 @@ class BrokerLogins:
         if self.tls is None or tls is None:
             return ConnectionSecurity(log_in=log_in)
         return ConnectionSecurity(tls.connect_to, log_in, self.tls.executor())
+
+
+PrincipalOf = Callable[[Connection, bytes | None], Principal]
+
+
+def _by_certificate(tls: ListenerTls) -> PrincipalOf:
+    return lambda _connection, certificate: tls.principal_of(certificate)
+
+
+def _built(build: BuildPrincipal) -> PrincipalOf:
+    """By an operator's class, on a listener without logins."""
+
+    def principal_of(connection: Connection, certificate: bytes | None) -> Principal:
+        protocol, listener = connection.security_protocol.name, connection.listener_name
+        return build(Authenticated(protocol, listener, connection.peer_host, certificate, None))
+
+    return principal_of

@@ -5,8 +5,9 @@ Source: KIP-43, KIP-84, KIP-103 (settings by listener); SaslChannelBuilder.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import replace
 from typing import NamedTuple
 
 from kafka_py.base.errors import ConfigError
@@ -14,10 +15,13 @@ from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.broker.wiring.server_environment import ServerEnvironment
 from kafka_py.net.connection import Connection
 from kafka_py.net.endpoints import Listening, SecurityProtocol
+from kafka_py.net.principal import Principal
 from kafka_py.net.secured.client_security import LogIn
-from kafka_py.net.secured.stages import BeginLogin
+from kafka_py.net.secured.stages import BeginLogin, LoginStage
+from kafka_py.security.principal_builder import Authenticated, BuildPrincipal
 from kafka_py.security.sasl.client_settings import RefreshRules, Secrets, client_login
 from kafka_py.security.sasl.jaas import server_modules
+from kafka_py.security.sasl.mechanisms import Identity
 from kafka_py.security.sasl.scram_users import ScramUsers
 from kafka_py.security.sasl.server_exchange import LoginAnswers, LoginRules
 from kafka_py.security.sasl.server_login import LoginHost
@@ -45,6 +49,7 @@ class BrokerSasl:
     """The listeners with SASL; none before `take`.
 
     users: those with SCRAM credentials. answers: makes what answers the requests before a login, for one connection.
+    builders: by listener, what names principals where an operator's class does.
     """
 
     def __init__(
@@ -53,10 +58,12 @@ class BrokerSasl:
         users: ScramUsers,
         outside: ServerEnvironment,
         answers: Callable[[Connection], LoginAnswers],
+        builders: Mapping[str, BuildPrincipal],
     ) -> None:
         self._config = config
         self._outside = outside
         self._answers = answers
+        self._builders = builders
         self._sources = LoginSources(users, outside.chance, outside.clock, outside.login_sections)
         self._present = LoginsOfListeners({}, {})
         self._executor: ThreadPoolExecutor | None = None
@@ -78,13 +85,25 @@ class BrokerSasl:
         if listener not in self._present.rules:
             return None
         return LoginHost(
-            lambda: self._present.rules[listener],
+            lambda stage: self._rules(listener, stage),
             self._answers,
             self._outside.clock,
             lambda: self._config.connection_failed_authentication_delay_ms,
             self._callbacks,
             self._config.sasl_server_max_receive_size,
         ).begin
+
+    def _rules(self, listener: str, stage: LoginStage) -> LoginRules:
+        rules, build = self._present.rules[listener], self._builders.get(listener)
+        if build is None:
+            return rules
+        connection = stage.connection
+
+        def principal_of(identity: Identity) -> Principal:
+            protocol = connection.security_protocol.name
+            return build(Authenticated(protocol, listener, connection.peer_host, stage.certificate(), identity))
+
+        return replace(rules, principal_of=principal_of)
 
     def _callbacks(self) -> Executor:
         if self._executor is None:

@@ -38,7 +38,7 @@ OnSession = Callable[[Connection, tuple[str, str]], None]
 """Receives a connection, and the cipher suite and version of its TLS session."""
 
 
-def anonymous(_certificate: bytes | None) -> Principal:
+def anonymous(_connection: Connection, _certificate: bytes | None) -> Principal:
     """Everyone."""
     return ANONYMOUS
 
@@ -47,12 +47,13 @@ class ListenerSecurity(NamedTuple):
     """How the connections of one listener are protected.
 
     make_tls: makes the server's end of a TLS session, with the present certificates; None on a listener without TLS.
-    principal_of: who the owner of a certificate (DER, None where none was shown) is; raises ValueError with one line.
-    begin_login: see BeginLogin; None on a listener without logins. executor: for the cryptography of handshakes.
+    principal_of: who the client of a connection is, by its certificate (DER, None where none was shown); raises
+    ValueError with one line. Where there are logins, these say it. begin_login: see BeginLogin; None on a listener
+    without logins. executor: for the cryptography of handshakes.
     """
 
     make_tls: MakeTls | None = None
-    principal_of: Callable[[bytes | None], Principal] = anonymous
+    principal_of: Callable[[Connection, bytes | None], Principal] = anonymous
     begin_login: BeginLogin | None = None
     executor: Executor | None = None
 
@@ -99,7 +100,7 @@ class HandshakeStage:
         connection = self._connection
         connection.is_active = True
         try:
-            connection.principal = self._security.principal_of(self._transport.peer_certificate())
+            connection.principal = self._security.principal_of(connection, self._transport.peer_certificate())
         except ValueError as error:
             self._failed(HandshakeFailed(str(error), is_fatal=True))
             return
@@ -117,12 +118,14 @@ class HandshakeStage:
 
 
 class LoginStage:
-    """The login of a connection. requests: receives its frames when it has succeeded."""
+    """The login of a connection. requests: receives its frames when it has succeeded. transport: None without TLS."""
 
     def __init__(
-        self, connection: Connection, requests: OnRequest, loop: asyncio.AbstractEventLoop, failures: FailureLog
-    ) -> None:
+        self, connection: Connection, transport: TlsTransport | None, requests: OnRequest,
+        loop: asyncio.AbstractEventLoop, failures: FailureLog,
+    ) -> None:  # fmt: skip
         self.connection = connection
+        self.transport = transport
         self.requests = requests
         self._loop = loop
         self._failures = failures
@@ -133,6 +136,10 @@ class LoginStage:
         """Hand the frames to the receiver that `begin` makes, for as long as the login may take."""
         self._limit(within_s)
         self.connection.on_request = begin(self)
+
+    def certificate(self) -> bytes | None:
+        """The client's as DER; None without one."""
+        return None if self.transport is None else self.transport.peer_certificate()
 
     def begin_again(self, receiver: OnRequest, within_s: float = LOGIN_S) -> None:
         """The client renews its session: `receiver` gets the frames until it calls `succeed` or `fail` again."""
@@ -209,14 +216,30 @@ class Stages:
                 connection.stage = None
                 connection.metrics.successful_authentications += 1
             else:
-                connection.stage = stage = LoginStage(connection, self._requests, self._loop, self._failures)
+                connection.stage = stage = LoginStage(
+                    connection, transport, self._requests, self._loop, self._failures
+                )  # fmt: skip
                 stage.start(security.begin_login)
             connection.start()
 
-        if transport is None:
+        if transport is None and security.begin_login is None:
+            self._identify(connection, security)
+        elif transport is None:
             log_in()
         else:
             connection.stage = stage = HandshakeStage(
                 connection, transport, security, self._loop, self._failures, log_in
             )
             stage.start()
+
+    def _identify(self, connection: Connection, security: ListenerSecurity) -> None:
+        """Nothing is asked of the client: what is known of its connection says who it is."""
+        try:
+            connection.principal = security.principal_of(connection, None)
+        except ValueError as error:
+            connection.metrics.failed_authentications += 1
+            self._failures.note(connection, str(error))
+            connection.close(str(error))
+            return
+        connection.metrics.successful_authentications += 1
+        connection.start()

@@ -98,7 +98,8 @@ class LoginRules:
     """The settings of a listener.
 
     enabled: the mechanisms, as listed in a handshake. make: each supported one -> the mechanism for a new exchange.
-    max_session_ms: by mechanism; 0 or absent: sessions do not end. principal_of: who has logged in.
+    max_session_ms: by mechanism; 0 or absent: sessions do not end. principal_of: who has logged in; may raise
+    ValueError.
     """
 
     enabled: tuple[str, ...]
@@ -224,7 +225,7 @@ class ServerExchange:
 
     def _complete(self, identity: Identity, token: bytes | None, now_ms: float) -> LoginOutcome:
         assert self._mechanism is not None
-        principal = self._rules.principal_of(identity)
+        principal = self._named(identity)
         previous = self._previous
         if previous is not None and previous.principal != principal:
             raise AuthenticationRefused(
@@ -237,6 +238,13 @@ class ServerExchange:
         can_renew = self._asked is not None and self._asked.api_version >= 1
         session = LoginSession(principal, identity, self._mechanism.name, lifetime_ms, can_renew)
         return LoginOutcome(Next.COMPLETE, self._token_reply(token, lifetime_ms), session=session)
+
+    def _named(self, identity: Identity) -> Principal:
+        """Raises AuthenticationRefused when who names principals refuses this one."""
+        try:
+            return self._rules.principal_of(identity)
+        except ValueError as error:
+            raise AuthenticationRefused(f"Authentication failed: {error}") from error
 
     def _token_reply(self, token: bytes | None, lifetime_ms: int) -> Parts | tuple[()]:
         if self._asked is None:

@@ -40,11 +40,12 @@ _HANDSHAKE = int(ApiKey.SASL_HANDSHAKE).to_bytes(2, "big")
 class LoginHost:
     """What the logins of a listener share.
 
-    rules: the present ones, asked for at each login. answers: to requests of one connection. delay_ms: the present
-    delay after failures. executor: runs callbacks that may block. max_bytes: of a request during a login.
+    rules: the present ones for a connection, asked for at each login. answers: to requests of one connection.
+    delay_ms: the present delay after failures. executor: runs callbacks that may block. max_bytes: of a request during
+    a login.
     """
 
-    rules: Callable[[], LoginRules]
+    rules: Callable[[LoginStage], LoginRules]
     answers: Callable[[Connection], LoginAnswers]
     clock: Clock
     delay_ms: Callable[[], float]
@@ -63,7 +64,7 @@ class ServerLogin:
         self._stage = stage
         self._host = host
         self._answers = host.answers(stage.connection)
-        self._exchange = ServerExchange(host.rules(), self._answers)
+        self._exchange = ServerExchange(host.rules(stage), self._answers)
         self._session: LoginSession | None = None
         self._began_ms = 0.0  # of the present exchange or session
         self._ends_ms = 0.0
@@ -142,14 +143,14 @@ class ServerLogin:
 
     def _host_limits(self, session: LoginSession) -> bool:
         """Whether sessions end, so that a lifetime of 0 means one that is over."""
-        return self._host.rules().max_session_ms.get(session.mechanism, 0) > 0
+        return self._host.rules(self._stage).max_session_ms.get(session.mechanism, 0) > 0
 
     def on_session_request(self, connection: Connection, slot: int, frame: bytearray) -> None:
         """A request in a session that ends."""
         now_ms = self._host.clock.monotonic_ms()
         if frame[:2] == _HANDSHAKE and now_ms - self._began_ms >= LEAST_RENEWAL_MS:
             self._began_ms = now_ms
-            self._exchange = ServerExchange(self._host.rules(), self._answers, self._session)
+            self._exchange = ServerExchange(self._host.rules(self._stage), self._answers, self._session)
             self._stage.begin_again(self.on_request)
             connection.limit_frames(self._host.max_bytes)
             self.on_request(connection, slot, frame)

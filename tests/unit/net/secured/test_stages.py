@@ -97,7 +97,7 @@ def test_requests_after_a_handshake_are_served_in_the_name_of_the_certificate(tm
     server, client = contexts(tmp_path)
     asked: list[bytes | None] = []
 
-    def principal_of(certificate: bytes | None) -> Principal:
+    def principal_of(_connection: Connection, certificate: bytes | None) -> Principal:
         asked.append(certificate)
         return Principal("User", "nobody's certificate")
 
@@ -144,7 +144,7 @@ def test_the_first_frame_may_be_large(tmp_path: Path) -> None:
 def test_a_certificate_without_a_principal_ends_the_connection(tmp_path: Path) -> None:
     server, client = contexts(tmp_path)
 
-    def principal_of(_certificate: bytes | None) -> Principal:
+    def principal_of(_connection: Connection, _certificate: bytes | None) -> Principal:
         raise ValueError("no rule of ssl.principal.mapping.rules matches CN=x")
 
     async def body(world: World) -> None:
