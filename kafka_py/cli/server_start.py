@@ -12,7 +12,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import kafka_py
@@ -82,18 +82,23 @@ def parse_arguments(arguments: Sequence[str]) -> dict[str, str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The whole life of a broker process; returns its exit code."""
+    """The broker of a property file; returns its exit code."""
     if "--version" in arguments:
         print(f"{kafka_py.KAFKA_VERSION} (Commit:kafka_py-{kafka_py.__version__})")
         return 0
     if not arguments or "--help" in arguments:
         print(SERVER_USAGE, file=sys.stderr)
         return 1
+    return start(lambda: parse_arguments(arguments))
+
+
+def start(read_settings: Callable[[], dict[str, str]]) -> int:
+    """The life of a broker with these settings, which may raise UsageError and ConfigError; returns its exit code."""
     logs = set_up(os.environ)
     if os.environ.get("JMX_PORT"):
         _log.warning("JMX_PORT is set, but there is no JMX here: metrics.http.port offers the metrics to Prometheus")
     try:
-        config = BrokerConfig.parse(resolved(parse_arguments(arguments)))
+        config = BrokerConfig.parse(resolved(read_settings()))
         config.connect_string()  # without ZooKeeper there is nothing to start
     except UsageError as error:
         return _fail(f"{error}\n{SERVER_USAGE}")

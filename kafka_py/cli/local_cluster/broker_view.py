@@ -30,9 +30,8 @@ def ask(port: int, *, topics: bool = False) -> BrokerView | None:
     request = MetadataRequest(topics=None if topics else [], allow_auto_topic_creation=False)
     try:
         with socket.create_connection((HOST, port), PATIENCE_S) as connection:
-            connection.sendall(encode_request(request, METADATA_VERSION, 1, "kafka-py"))
-            size = int.from_bytes(_receive(connection, 4), "big")
-            _, answer = decode_response(MetadataResponse, METADATA_VERSION, _receive(connection, size))
+            received = exchange(connection, encode_request(request, METADATA_VERSION, 1, "kafka-py"))
+        _, answer = decode_response(MetadataResponse, METADATA_VERSION, received)
     except OSError:
         return None
     return _view(answer)
@@ -56,6 +55,12 @@ def _view(answer: object) -> BrokerView:
                 lagging.append(f"{topic.name}-{partition.partition_index}")
     ids = tuple(sorted(broker.node_id for broker in answer.brokers))
     return BrokerView(ids, answer.controller_id, partitions, tuple(sorted(lagging)))
+
+
+def exchange(connection: socket.socket, request: bytes) -> bytes:
+    """Sends a request with its size, and returns the response without. Raises OSError."""
+    connection.sendall(request)
+    return _receive(connection, int.from_bytes(_receive(connection, 4), "big"))
 
 
 def _receive(connection: socket.socket, size: int) -> bytes:

@@ -1,0 +1,12 @@
+"""What runs inside the container images of docker/: settings from environment variables, the servers, their health.
+
+    variables.py            variables that are no settings; secrets by files
+    broker_variables.py     KAFKA_... variables as settings of a broker
+    zookeeper_variables.py  ZOO_... variables as settings of ZooKeeper
+    broker.py               the broker's image starts here
+    zookeeper.py            ZooKeeper's image starts here
+    health.py               whether the server in this container serves
+
+Not obvious: no file with settings is written for the broker, for they may hold passwords; the health check reads the
+same variables again.
+"""

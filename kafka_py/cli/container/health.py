@@ -1,0 +1,139 @@
+"""Whether the server in this container serves: `health.py broker`, `health.py in-sync`, `health.py zookeeper`.
+
+Exit code 0 if so, else 1 with one line. `broker` asks for the versions that it speaks, which is answered before any
+login. `in-sync` asks whether the broker is registered and in the in-sync set of every partition that it has a replica
+of: a rolling restart waits for that. It needs a PLAINTEXT listener and is `broker` without; through TLS only a
+connection is made.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from kafka_py.base.properties import read_properties
+from kafka_py.cli.common.command import CommandFailed, UsageError, run
+from kafka_py.cli.container.broker import read_variables
+from kafka_py.cli.container.variables import read_secret
+from kafka_py.cli.container.zookeeper_variables import zookeeper_settings
+from kafka_py.cli.local_cluster.broker_view import exchange, zookeeper_mode
+
+if TYPE_CHECKING:
+    from kafka_py.wire.messages.metadata import MetadataResponse
+
+USAGE = "USAGE: python -m kafka_py.cli.container.health broker|in-sync|zookeeper"
+PATIENCE_S = 4.0
+DEFAULT_LISTENERS = "PLAINTEXT://:9092"
+_API_VERSIONS = struct.pack(">hhih", 18, 0, 1, 0)
+"""The request ApiVersions, version 0, with an empty client id."""
+_METADATA_VERSION = 5
+_ANY = ("", "0.0.0.0", "::", "[::]")
+
+
+class Door(NamedTuple):
+    """A listener of the broker in this container."""
+
+    host: str
+    port: int
+    protocol: str
+
+
+def doors(settings: Mapping[str, str]) -> list[Door]:
+    """Its listeners, the most open one first."""
+    pairs = [item.strip().split(":", 1) for item in settings.get("listener.security.protocol.map", "").split(",")]
+    protocols = {pair[0].strip().upper(): pair[1].strip().upper() for pair in pairs if len(pair) == 2}
+    found = []
+    for text in settings.get("listeners", DEFAULT_LISTENERS).split(","):
+        name, _, address = text.strip().partition("://")
+        host, _, port = address.rpartition(":")
+        if port.isdigit():
+            protocol = protocols.get(name.upper(), name.upper())
+            found.append(Door("127.0.0.1" if host in _ANY else host.strip("[]"), int(port), protocol))
+    order = ["PLAINTEXT", "SASL_PLAINTEXT"]
+    return sorted(found, key=lambda door: order.index(door.protocol) if door.protocol in order else len(order))
+
+
+def check_broker(door: Door) -> None:
+    """Raises CommandFailed, OSError."""
+    with socket.create_connection(door[:2], PATIENCE_S) as connection:
+        if not door.protocol.endswith("PLAINTEXT"):
+            return
+        answer = exchange(connection, struct.pack(">i", len(_API_VERSIONS)) + _API_VERSIONS)
+    if struct.unpack_from(">ih", answer) != (1, 0):
+        raise CommandFailed(f"the broker's answer on port {door.port} is not one of Kafka")
+
+
+def check_in_sync(door: Door, broker_id: int) -> None:
+    """Raises CommandFailed, OSError."""
+    from kafka_py.wire.frames import decode_response, encode_request
+    from kafka_py.wire.messages.metadata import MetadataRequest, MetadataResponse
+
+    request = MetadataRequest(topics=None, allow_auto_topic_creation=False)
+    with socket.create_connection(door[:2], PATIENCE_S) as connection:
+        answer = exchange(connection, encode_request(request, _METADATA_VERSION, 1, "health"))
+    _, view = decode_response(MetadataResponse, _METADATA_VERSION, answer)
+    if not any(broker.node_id == broker_id for broker in view.brokers):
+        raise CommandFailed(f"broker {broker_id} is not registered")
+    if behind := lagging(view, broker_id):
+        more = f" and {len(behind) - 3} more" if len(behind) > 3 else ""
+        raise CommandFailed(f"broker {broker_id} is not in sync for {', '.join(behind[:3])}{more}")
+
+
+def lagging(view: MetadataResponse, broker_id: int) -> list[str]:
+    """The partitions of which this broker has a replica that is not in sync."""
+    return [
+        f"{topic.name}-{partition.partition_index}"
+        for topic in view.topics
+        for partition in topic.partitions
+        if broker_id in partition.replica_nodes and broker_id not in partition.isr_nodes
+    ]
+
+
+def own_id(settings: Mapping[str, str]) -> int:
+    """broker.id, or where that is generated what the log directory says. Raises CommandFailed, ConfigError."""
+    given = settings.get("broker.id", "-1").strip()
+    if given != "-1":
+        return int(given)
+    folder = settings.get("log.dirs", settings.get("log.dir", "")).split(",")[0].strip()
+    file = Path(folder, "meta.properties")
+    if not file.exists():
+        raise CommandFailed("the broker has no id yet")
+    return int(read_properties(file)["broker.id"])
+
+
+def check(what: str, environment: Mapping[str, str]) -> None:
+    """Raises CommandFailed, ConfigError, OSError."""
+    if what == "zookeeper":
+        if zookeeper_mode(int(zookeeper_settings(environment, read_secret).settings["clientPort"])) is None:
+            raise CommandFailed("ZooKeeper does not serve")
+        return
+    settings = read_variables(environment).settings
+    known = doors(settings)
+    if not known:
+        raise CommandFailed("the broker has no listener with a port")
+    if what == "in-sync" and known[0].protocol == "PLAINTEXT":
+        check_in_sync(known[0], own_id(settings))
+    else:
+        check_broker(known[0])
+
+
+def main(arguments: Sequence[str]) -> int:
+    if len(arguments) != 1 or arguments[0] not in ("broker", "in-sync", "zookeeper"):
+        raise UsageError(USAGE)
+    try:
+        check(arguments[0], os.environ)
+    except OSError as error:
+        raise CommandFailed(f"the broker does not answer: {error}") from None
+    return 0
+
+
+def cli() -> None:
+    run(main)
+
+
+if __name__ == "__main__":
+    cli()
