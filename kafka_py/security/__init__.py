@@ -4,6 +4,7 @@
     config_providers.py   values of settings that are kept elsewhere
     principal_builder.py  an operator's class that says who a client is
     acls/                 access control lists: the authorizer and its plug-in interface
+    tokens/               delegation tokens
     sasl/                 logins of clients at brokers, and of brokers among themselves
     tls/                  stores, encrypted sessions, the principal of a certificate
 """

@@ -28,8 +28,9 @@ from kafka_py.zk.session import (
     Watch,
     ZkError,
     ZkSession,
+    path_parents,
 )
-from kafka_py.zk.znodes import ControllerEpochZNode, path_parents
+from kafka_py.zk.znodes import ControllerEpochZNode
 
 T = TypeVar("T")
 

@@ -122,6 +122,15 @@ def load_json(data: bytes | None, name: str) -> dict[str, Any]:
     return row
 
 
+def is_json(data: bytes | None) -> bool:
+    """Whether the data is any JSON value."""
+    try:
+        json.loads(data or b"")
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def _beginning(data: bytes | None) -> str:
     """Data for a log line, truncated."""
     return repr(data) if data is None or len(data) <= _SHOWN_BYTES else f"{data[:_SHOWN_BYTES]!r}..."

@@ -228,6 +228,14 @@ def check_path(path: str) -> None:
     raise BadArguments(path, "a path starts with / and has no empty part")
 
 
+def path_parents(path: str) -> list[str]:
+    """The parents of a path, nearest first, without the root."""
+    parents = []
+    while path := path.rpartition("/")[0]:
+        parents.append(path)
+    return parents
+
+
 class ZkSession(Protocol):
     """The ZooKeeper session of a process; an expired one is replaced by a new one.
 

@@ -4,7 +4,7 @@ Parts: access.py (fencing, recursive create and delete, raw reads), brokers.py (
 cluster ids), election.py (the controller role), topics.py (assignments, creation, deletion), partitions.py (leader
 and ISR), entity_configs.py (overrides), notifications.py (ISR changes, log dir events, the change listener),
 admin.py (the old tools' request nodes, producer ids, features), consumers.py (offsets of old consumers), acls.py
-(access control lists).
+(access control lists), tokens.py (delegation tokens).
 
 Conventions: reads of a missing znode return None or leave it out; unreadable data raises MalformedZNode unless the
 docstring says that it is logged; rejected writes raise the ZkError of session.py; a write fenced with
@@ -21,6 +21,7 @@ from kafka_py.zk.entity_configs import ConfigStore
 from kafka_py.zk.notifications import NotificationStore
 from kafka_py.zk.partitions import PartitionStore
 from kafka_py.zk.session import ZkSession
+from kafka_py.zk.tokens import TokenStore
 from kafka_py.zk.topics import TopicStore
 
 
@@ -42,3 +43,4 @@ class ZkStore:
         self.admin = AdminStore(self.znodes)
         self.old_consumers = OldConsumerStore(self.znodes)
         self.acls = AclStore(self.znodes)
+        self.tokens = TokenStore(self.znodes)

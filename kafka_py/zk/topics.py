@@ -14,14 +14,13 @@ from kafka_py.base.ids import TopicId
 from kafka_py.zk.access import NOT_FENCED, Found, ZkAccess, pipelined, raise_first
 from kafka_py.zk.config_znodes import ConfigZNode, entity_path
 from kafka_py.zk.schema import MalformedZNode
-from kafka_py.zk.session import CreateOp, MultiFailed, NodeExists, NoNode, SetOp, Watch
+from kafka_py.zk.session import CreateOp, MultiFailed, NodeExists, NoNode, SetOp, Watch, path_parents
 from kafka_py.zk.znodes import (
     DeleteTopicsZNode,
     DeleteTopicZNode,
     TopicPartitionsZNode,
     TopicsZNode,
     TopicZNode,
-    path_parents,
 )
 
 

@@ -3,7 +3,7 @@
 A path's parameters are given in the order of its template: `PartitionStateZNode.path("t", 0)`. A class without fields
 is a parent, or a node without data. `keys=` is the order in which 2.8 writes the keys; readers never depend on it.
 The znodes of settings are in config_znodes.py, those of ACLs in acl_znodes.py. Knows nothing of sessions.
-Source: docs/reference/zookeeper.md, sections 1, 2 and 5 to 13.
+Source: docs/reference/zookeeper.md, sections 1, 2 and 5 to 13; docs/reference/security/tokens.md, section 2.
 """
 
 from __future__ import annotations
@@ -328,12 +328,55 @@ class PreferredReplicaElectionZNode(ZNode):
     partitions: list[TopicPartitionRow]
 
 
+# ---- delegation tokens
+
+
+@znode("/delegation_token/tokens")
+class TokensZNode(ZNode):
+    """Parent of the delegation tokens."""
+
+
+@znode("/delegation_token/tokens/{token_id}")
+class TokenZNode(ZNode):
+    """A delegation token. Its principals are sanitised, as `User%3Aalice`; its HMAC is not stored."""
+
+    issueTimestamp: int
+    renewers: list[str]
+    tokenId: str
+    owner: str
+    expiryTimestamp: int
+    maxTimestamp: int
+    version: int = 1
+
+    @classmethod
+    def from_json(cls, row: dict[str, Any]) -> Self:
+        if row.get("version") != cls.version:
+            raise MalformedZNode(f"{cls.__name__}: not version {cls.version}: {row}")
+        return super().from_json(row)
+
+
+@znode("/delegation_token/token_changes")
+class TokenChangesZNode(ZNode):
+    """Parent of the notifications about tokens."""
+
+
+@znode("/delegation_token/token_changes/token_change_")
+class TokenChangeZNode(ZNode):
+    """Notifies every broker to read a token again: its id as text. Sequential."""
+
+    token_id: str
+
+    def encode(self) -> bytes:
+        return self.token_id.encode()
+
+    @classmethod
+    def decode(cls, data: bytes | None) -> Self:
+        return cls((data or b"").decode(errors="replace"))
+
+
 TOP_LEVEL_PATHS = (
-    ConsumersZNode.path(),
-    BrokerIdsZNode.path(),
-    TopicsZNode.path(),
-    ConfigChangesZNode.path(),
-    DeleteTopicsZNode.path(),
+    ConsumersZNode.path(), BrokerIdsZNode.path(), TopicsZNode.path(),
+    ConfigChangesZNode.path(), DeleteTopicsZNode.path(),
     BrokerSequenceZNode.path(),
     IsrChangesZNode.path(),
     ProducerIdBlockZNode.path(),
@@ -348,14 +391,6 @@ def _decimal(data: bytes | None, name: str) -> int:
         return int((data or b"").decode())
     except ValueError:
         raise MalformedZNode(f"{name}: not a number: {data!r}") from None
-
-
-def path_parents(path: str) -> list[str]:
-    """The parents of a path, nearest first, without the root."""
-    parents = []
-    while path := path.rpartition("/")[0]:
-        parents.append(path)
-    return parents
 
 
 def table() -> Mapping[str, type[ZNode]]:

@@ -21,6 +21,7 @@ from kafka_py.security.sasl.mechanisms import (
     InvalidCredentials,
     ServerStep,
     Success,
+    Work,
 )
 from kafka_py.security.sasl.scram_credentials import (
     DIGESTS,
@@ -55,7 +56,14 @@ class ScramUser(NamedTuple):
     expires_ms: float | None = None
 
 
-FindUser = Callable[[str, str, bool], ScramUser | None]
+class Derivation(NamedTuple):
+    """A user whose credential is not known yet. derive: makes it, in some milliseconds. keep: takes it."""
+
+    derive: Callable[[], ScramCredential]
+    keep: Callable[[ScramCredential], None]
+
+
+FindUser = Callable[[str, str, bool], ScramUser | Derivation | None]
 """(mechanism, user name or token id, whether it is a token) -> the user, if known."""
 
 
@@ -80,10 +88,12 @@ class ScramServer:
         except ValueError as error:
             raise InvalidCredentials(str(error)) from None
 
-    def _begin(self, first: ClientFirst) -> Challenge:
+    def _begin(self, first: ClientFirst) -> ServerStep:
         user = self._find(self.name, first.username, first.is_token)
         if user is None:
             raise InvalidCredentials("an unknown user")
+        if isinstance(user, Derivation):
+            return self._derive(first, user)
         if first.authorization_id and first.authorization_id != first.username:
             raise AuthenticationRefused(
                 "Authentication failed: Client requested an authorization id that is different from username"
@@ -94,6 +104,15 @@ class ScramServer:
         answer = ServerFirst(first.nonce + self._server_nonce, credential.salt, credential.iterations)
         self._begun = first, answer, user
         return Challenge(answer.text.encode())
+
+    def _derive(self, first: ClientFirst, found: Derivation) -> Work:
+        """Begins again when there is a credential; whose it is may have gone meanwhile."""
+
+        def kept(credential: ScramCredential) -> ServerStep:
+            found.keep(credential)
+            return self._begin(first)
+
+        return Work(found.derive, kept, lambda error: InvalidCredentials(f"no credential: {error}"))
 
     def _finish(self, final: ClientFinal, first: ClientFirst, answer: ServerFirst, user: ScramUser) -> Success:
         # Older librdkafka repeats its own nonce in front; the proof covers the broker's nonce in any case.

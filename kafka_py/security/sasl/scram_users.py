@@ -9,16 +9,16 @@ import logging
 from collections.abc import Callable, Mapping
 
 from kafka_py.base.errors import ConfigError
-from kafka_py.security.sasl.scram import ScramUser
+from kafka_py.security.sasl.scram import Derivation, ScramUser
 from kafka_py.security.sasl.scram_credentials import DIGESTS, ScramCredential, parse_credential
 
 _log = logging.getLogger(__name__)
 
-FindToken = Callable[[str], ScramUser | None]
-"""The id of a delegation token -> its credential, if it is valid."""
+FindToken = Callable[[str, str], ScramUser | Derivation | None]
+"""(mechanism, id of a delegation token) -> its owner, if it is known."""
 
 
-def no_tokens(_token_id: str) -> None:
+def no_tokens(_mechanism: str, _token_id: str) -> None:
     """No delegation token is known."""
 
 
@@ -50,9 +50,9 @@ class ScramUsers:
             except ValueError as error:
                 _log.error("The changed %s credential of user %s is ignored: %s", mechanism, name, error)
 
-    def find(self, mechanism: str, name: str, is_token: bool) -> ScramUser | None:
+    def find(self, mechanism: str, name: str, is_token: bool) -> ScramUser | Derivation | None:
         """The user of that name, or the owner of the token of that id."""
         if is_token:
-            return self.find_token(name)
+            return self.find_token(mechanism, name)
         credential = self._credentials[mechanism].get(name)
         return None if credential is None else ScramUser(credential, name)

@@ -44,6 +44,6 @@ def test_a_malformed_credential_stops_the_start_and_is_ignored_later(caplog: pyt
 
 def test_a_token_is_found_by_its_id() -> None:
     token = ScramUser(ONE, "owner", 5.0)
-    known = ScramUsers({"id": token}.get)
+    known = ScramUsers(lambda mechanism, token_id: {(MECHANISM, "id"): token}.get((mechanism, token_id)))
     assert known.find(MECHANISM, "id", True) == token
     assert known.find(MECHANISM, "owner", True) is None

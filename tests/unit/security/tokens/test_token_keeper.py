@@ -1,0 +1,194 @@
+"""Tokens are made, followed and removed in ZooKeeper by several brokers at once."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from kafka_py.base.chance import Chance
+from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.net.principal import Principal
+from kafka_py.security.tokens.delegation_tokens import Lifetimes
+from kafka_py.security.tokens.token_keeper import TokenKeeper
+from kafka_py.testing.clock import ManualClock
+from kafka_py.testing.zookeeper import FakeZookeeper, on_fake
+from kafka_py.zk.store import ZkStore
+
+ALICE, BOB, EVE = (Principal("User", name) for name in ("alice", "bob", "eve"))
+TOKENS, CHANGES = "/delegation_token/tokens", "/delegation_token/token_changes"
+
+
+class Brokers:
+    """Two keepers with sessions of their own, both started, and a clock for both."""
+
+    def __init__(self, one: ZkStore, other: ZkStore, zk: FakeZookeeper) -> None:
+        self.clock = ManualClock()
+        self.zk = zk
+        self.one, self.other = (
+            TokenKeeper(store.tokens, "secret", Lifetimes(1000, 100), self.clock, Chance(seed))
+            for seed, store in enumerate((one, other))
+        )
+
+    def stored(self, root: str = TOKENS) -> list[str]:
+        return [path for path in self.zk.tree() if path.startswith(root + "/")]
+
+    async def followed(self) -> None:
+        """Both know the same tokens as ZooKeeper has."""
+        names = [path.rpartition("/")[2] for path in self.stored()]
+        for keeper in (self.one, self.other):
+            await until(lambda keeper=keeper: sorted(each.token_id for each in keeper.index.tokens()) == names)
+
+
+def brokers(scenario: Callable[[Brokers], Awaitable[None]]) -> Callable[[], None]:
+    @on_fake
+    async def run(store: ZkStore, zk: FakeZookeeper) -> None:
+        session = zk.session()
+        await session.connect()
+        both = Brokers(store, ZkStore(session), zk)
+        await both.one.start()
+        await both.other.start()
+        try:
+            await scenario(both)
+        finally:
+            await both.one.close()
+            await both.other.close()
+
+    return run
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110  # the index tells nobody of its changes
+            await asyncio.sleep(0)
+
+
+async def refused(call: Awaitable[object]) -> ErrorCode:
+    with pytest.raises(KafkaError) as failed:
+        await call
+    return failed.value.code
+
+
+@brokers
+async def test_the_parents_are_made_at_the_start(both: Brokers) -> None:
+    assert {TOKENS, CHANGES} <= set(both.zk.tree())
+
+
+@brokers
+async def test_what_one_broker_makes_renews_and_ends_the_other_follows(both: Brokers) -> None:
+    token = await both.one.create(ALICE, [BOB], -1)
+    assert both.one.index.tokens() == [token]
+    await both.followed()
+    assert both.other.index.tokens() == [token]
+    assert await both.other.renew(BOB, token.hmac, 400) == token.issued_ms + 400
+    await until(lambda: both.one.index.tokens()[0].expires_ms == token.issued_ms + 400)
+    assert await both.one.expire(ALICE, token.hmac, 10) == token.issued_ms + 10
+    await until(lambda: both.other.index.tokens()[0].expires_ms == token.issued_ms + 10)
+    assert await both.other.expire(ALICE, token.hmac, -1) == token.issued_ms
+    await both.followed()
+    assert both.stored() == []
+    changes = both.stored(CHANGES)
+    assert [path.rpartition("/")[2] for path in changes] == [f"token_change_{number:010d}" for number in range(4)]
+    assert {both.zk.tree()[path] for path in changes} == {token.token_id.encode()}
+
+
+@brokers
+async def test_errors(both: Brokers) -> None:
+    token = await both.one.create(ALICE, [], -1)
+    assert await refused(both.one.renew(ALICE, b"another", -1)) is ErrorCode.DELEGATION_TOKEN_NOT_FOUND
+    assert await refused(both.one.expire(ALICE, b"", -1)) is ErrorCode.DELEGATION_TOKEN_NOT_FOUND
+    assert await refused(both.one.renew(EVE, token.hmac, -1)) is ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH
+    both.clock.advance(101)
+    assert await refused(both.one.expire(ALICE, token.hmac, -1)) is ErrorCode.DELEGATION_TOKEN_EXPIRED
+    assert len(both.stored()) == 1
+
+
+@brokers
+async def test_a_token_that_another_broker_has_removed_does_not_come_back(both: Brokers) -> None:
+    token = await both.one.create(ALICE, [], -1)
+    await both.followed()
+    ended = both.one.expire(ALICE, token.hmac, -1)
+    renewed = both.other.renew(ALICE, token.hmac, -1)
+    results = await asyncio.gather(ended, renewed, return_exceptions=True)
+    assert results[0] == token.issued_ms
+    assert isinstance(results[1], KafkaError)
+    assert results[1].code is ErrorCode.DELEGATION_TOKEN_NOT_FOUND
+    assert both.stored() == []
+    await both.followed()
+
+
+@brokers
+async def test_of_two_ends_set_at_once_both_brokers_know_the_stored_one(both: Brokers) -> None:
+    token = await both.one.create(ALICE, [], -1)
+    await both.followed()
+    await asyncio.gather(both.one.expire(ALICE, token.hmac, 20), both.other.expire(ALICE, token.hmac, 30))
+    await until(lambda: len({keeper.index.tokens()[0].expires_ms for keeper in (both.one, both.other)}) == 1)
+    version = both.one.index.of(token.token_id)
+    assert version is not None
+    assert version[1] == 2
+    assert await refused(both.one.renew(EVE, token.hmac, -1)) is ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH
+
+
+@brokers
+async def test_tokens_that_are_over_are_removed_and_no_others(both: Brokers) -> None:
+    short = await both.one.create(ALICE, [], 50)
+    renewed, plain = await both.one.create(ALICE, [], -1), await both.one.create(ALICE, [], -1)
+    await both.followed()
+    both.clock.advance(60)
+    await both.other.renew(ALICE, renewed.hmac, 500)
+    await both.one.remove_expired()
+    await both.followed()
+    assert {each.token_id for each in both.other.index.tokens()} == {renewed.token_id, plain.token_id}
+    both.clock.advance(100)
+    await both.one.remove_expired()
+    await both.followed()
+    assert [each.token_id for each in both.one.index.tokens()] == [renewed.token_id]
+    assert short.token_id != plain.token_id
+
+
+@brokers
+async def test_a_token_that_was_just_renewed_elsewhere_is_not_removed(both: Brokers) -> None:
+    token = await both.one.create(ALICE, [], -1)
+    await both.followed()
+    renewal = both.other.renew(ALICE, token.hmac, 500)
+    await renewal
+    both.clock.advance(200)
+    await both.one.remove_expired()
+    await both.followed()
+    assert len(both.stored()) == 1
+
+
+@brokers
+async def test_tokens_that_cannot_be_read_are_left_out(both: Brokers) -> None:
+    token = await both.one.create(ALICE, [], -1)
+    await both.followed()
+    session = both.zk.session()
+    await session.connect()
+    good = both.zk.tree()[f"{TOKENS}/{token.token_id}"]
+    assert good is not None
+    for name, data in {
+        "null": None, "text": b"no token", "version": good.replace(b'"version":1', b'"version":2'),
+        "principal": good.replace(b"User%3Aalice", b"alice"), "short": b'{"version":1}', "list": b"[]",
+    }.items():  # fmt: skip
+        await session.create(f"{TOKENS}/{name}", data)
+    await both.one.read_all()
+    assert both.one.index.tokens() == [token]
+    await session.set(f"{TOKENS}/{token.token_id}", b"no token", -1)
+    await both.one.read_all()
+    assert len(both.one.index) == 0
+    await session.close()
+
+
+@brokers
+async def test_a_broker_reads_the_tokens_that_exist_at_its_start_and_those_it_missed(both: Brokers) -> None:
+    tokens = [await both.one.create(ALICE, [BOB], -1) for _ in range(3)]
+    session = both.zk.session()
+    await session.connect()
+    late = TokenKeeper(ZkStore(session).tokens, "secret", Lifetimes(1000, 100), both.clock, Chance(3))
+    await late.start()
+    assert sorted(each.token_id for each in late.index.tokens()) == sorted(each.token_id for each in tokens)
+    assert {each.hmac for each in late.index.tokens()} == {each.hmac for each in tokens}
+    await late.close()
+    await both.one.expire(ALICE, tokens[0].hmac, -1)
+    await late.read_all()
+    assert len(late.index) == 2
+    await session.close()
