@@ -9,6 +9,7 @@
     settings.py            describe and alter settings
     quotas.py              quotas of users, clients and addresses
     acls.py                access control lists
+    tokens.py              delegation tokens
     credentials.py         SCRAM credentials of users
     brokers.py             the cluster, API versions, controlled shutdown
     replicas.py            elect leaders, reassign partitions

@@ -25,6 +25,7 @@ from kafka_py.clients.admin import (
     records,
     replicas,
     settings,
+    tokens,
     topics,
     transactions,
 )
@@ -78,6 +79,11 @@ class AsyncAdminClient:
     describe_acls = delegated(acls.describe_acls)
     create_acls = delegated(acls.create_acls)
     delete_acls = delegated(acls.delete_acls)
+
+    create_delegation_token = delegated(tokens.create_delegation_token)
+    renew_delegation_token = delegated(tokens.renew_delegation_token)
+    expire_delegation_token = delegated(tokens.expire_delegation_token)
+    describe_delegation_tokens = delegated(tokens.describe_delegation_tokens)
 
     describe_cluster = delegated(brokers.describe_cluster)
     controlled_shutdown = delegated(brokers.controlled_shutdown)
@@ -155,6 +161,11 @@ class AdminClient:
     describe_acls = blocking(AsyncAdminClient.describe_acls)
     create_acls = blocking(AsyncAdminClient.create_acls)
     delete_acls = blocking(AsyncAdminClient.delete_acls)
+
+    create_delegation_token = blocking(AsyncAdminClient.create_delegation_token)
+    renew_delegation_token = blocking(AsyncAdminClient.renew_delegation_token)
+    expire_delegation_token = blocking(AsyncAdminClient.expire_delegation_token)
+    describe_delegation_tokens = blocking(AsyncAdminClient.describe_delegation_tokens)
 
     describe_cluster = blocking(AsyncAdminClient.describe_cluster)
     controlled_shutdown = blocking(AsyncAdminClient.controlled_shutdown)
