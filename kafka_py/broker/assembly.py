@@ -89,7 +89,7 @@ def assemble(
         controller=controller,
         request_metrics=AllRequestMetrics(env.registry),
         quotas=env.quotas,
-        authorizer=env.authorizer,
+        authorizer=env.authorizer, tokens=env.tokens.keeper,
         had_topics=env.had_topics,
         apply_settings=apply_settings,
         check_stores=env.logins.check_stores,
@@ -163,5 +163,6 @@ def _make_controller(env: BrokerEnvironment, register_again: Callable[[], Awaita
         listener=env.listening.inter_broker_listener,
         control_listener=env.listening.control_plane_listener,
         request_timeout_ms=config.request_timeout_ms,
+        on_role=env.tokens.control,
         supervisor=env.supervisor,
     )

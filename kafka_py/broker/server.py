@@ -39,6 +39,7 @@ from kafka_py.broker.wiring.background import CountedBackground, ResizablePool
 from kafka_py.broker.wiring.broker_environment import BrokerEnvironment
 from kafka_py.broker.wiring.logins import BrokerLogins
 from kafka_py.broker.wiring.server_environment import ServerEnvironment
+from kafka_py.broker.wiring.tokens import BrokerTokens
 from kafka_py.controller.controller import Controller
 from kafka_py.log.disk.files import open_files_limit
 from kafka_py.log.disk.handles import handles_within
@@ -106,6 +107,10 @@ class KafkaServer:
         self._registration: Registration | None = None
         self.supervisor = Supervisor(self.clock)
         self._authorizer = make_authorizer(config, self.store.acls, self.clock, given.chance, self.supervisor)
+        self._tokens = BrokerTokens(
+            config, self.store.tokens, self.clock, given.chance, self.supervisor, self._timers.schedule
+        )
+        self._logins.users.find_token = self._tokens.find_login
         self._listeners = DynamicListeners(config, self.supervisor)
         self._failures = LogDirFailures(lambda: self.node, self.store.notifications, self.supervisor, self.failed)
         self._session.supervise(self.supervisor)
@@ -180,20 +185,16 @@ class KafkaServer:
             self._live.current,
             self._listeners.listening,
             RequestService(dispatcher.on_request, dispatcher.on_sent, size_fault, self._logins.security_of),
-            loop=self.loop,
-            clock=self.clock,
-            registry=self.registry,
-            executor=self._executor,
-            watch=self._outside.watch,
-            supervisor=self.supervisor,
-            network=self._outside.network,
+            loop=self.loop, clock=self.clock, registry=self.registry, executor=self._executor,
+            watch=self._outside.watch, supervisor=self.supervisor, network=self._outside.network,
             addresses=self._quotas.addresses,
-        )
+        )  # fmt: skip
         self._listeners.bind(sockets)
         advertised = self._listeners.advertised()
         self._registration = Registration(self.store.brokers, self.broker_id, advertised, self.config, self.clock)
         self.node.begin_epoch(await self._registration.register_first())
         log_dirs.write_meta(MetaProperties(self.broker_id, self.cluster_id))
+        await self._tokens.start()
         await self.node.controller.start()
         await self.node.producer_ids.claim_first()
         self._listener = config_change_listener(
@@ -211,16 +212,12 @@ class KafkaServer:
             self._outside.files,
             self.clock,
             self._outside.chance,
-            background=self._background,
-            cleaner_background=self._cleaner_background,
-            later=self._timers.schedule,
-            on_failure=self._failures.on_failure,
-            producer_expiration_ms=self.config.transactional_id_expiration_ms,
-            flush_in_append=False,
+            background=self._background, cleaner_background=self._cleaner_background,
+            later=self._timers.schedule, on_failure=self._failures.on_failure,
+            producer_expiration_ms=self.config.transactional_id_expiration_ms, flush_in_append=False,
             max_open_handles=handles_within(open_files_limit()),
-            metrics=self.registry,
-            supervisor=self.supervisor,
-        )
+            metrics=self.registry, supervisor=self.supervisor,
+        )  # fmt: skip
         log_dirs.open()
         return log_dirs
 
@@ -291,6 +288,7 @@ class KafkaServer:
             quotas=self._quotas.clients,
             authorizer=self._authorizer,
             logins=self._logins,
+            tokens=self._tokens,
             offsets_partitions=offsets_partitions or self.config.offsets_topic_num_partitions,
             transaction_partitions=transaction_partitions or self.config.transaction_state_log_num_partitions,
             had_topics=bool(names),
@@ -348,6 +346,7 @@ class KafkaServer:
         if self._listener is not None:
             await self._listener.stop()
         await self._authorizer.close()
+        await self._tokens.close()
         self._logins.close()
         await self.node.replication.close()
         self.node.coordinators.close()
@@ -388,6 +387,7 @@ class KafkaServer:
         if self._listener is not None:
             await self._listener.stop()
         await self._authorizer.close()
+        await self._tokens.close()
         if self._controller is not None:
             await self.node.replication.close()  # exists as soon as the controller does
             await self._stop_controller()

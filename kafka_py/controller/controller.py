@@ -55,6 +55,7 @@ class Controller:
     config: the broker's settings. connect: opens a connection to (host, port) with the broker's id as client id and
         without ApiVersions; also used for requests to this broker.
     register_broker: re-creates the broker's registration in a new ZooKeeper session; returns when that is done.
+    on_role: called with True when this broker has become the controller, with False when it no longer is.
     listener: name of the inter-broker listener. control_listener: the listener for controller requests, if that is
         another one. request_timeout_ms: `request.timeout.ms`.
 
@@ -78,6 +79,7 @@ class Controller:
         listener: str,
         control_listener: str | None = None,
         request_timeout_ms: float = 30_000,
+        on_role: Callable[[bool], object] = lambda _: None,
         supervisor: Supervisor | None = None,
     ) -> None:
         self.broker_id = broker_id
@@ -85,6 +87,7 @@ class Controller:
         self._store = store
         self._clock = clock
         self._register_broker = register_broker
+        self._on_role = on_role
         self._supervisor = supervisor or Supervisor(clock)
         self._queue = EventQueue(clock)
         self._gauges = ControllerMetrics(registry)
@@ -334,6 +337,7 @@ class Controller:
             executor = self._executor = Executor(elected, self._environment)
             self.active_controller_id = self.broker_id
             await executor.run(fail_over(executor.cluster, self._settings))
+            self._on_role(True)
         except ControllerMoved as error:
             _log.info("Another broker was elected: %s", error)
             await self._maybe_resign()
@@ -363,6 +367,7 @@ class Controller:
         executor, self._executor = self._executor, None
         if executor is not None:
             executor.end()
+            self._on_role(False)
             _log.info("Broker %d has resigned as controller, epoch %d", self.broker_id, executor.epoch)
         self._gauges.show(None)
 

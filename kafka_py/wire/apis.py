@@ -215,9 +215,9 @@ APIS: dict[ApiKey, Api] = {
         Api(ApiKey.DESCRIBE_LOG_DIRS, 2, 2),
         Api(ApiKey.SASL_AUTHENTICATE, 2, 2, request_bytes=512 * KiB, elements=100),
         Api(ApiKey.CREATE_PARTITIONS, 3, 2, request_bytes=32 * MiB, elements=200_000),
-        Api(ApiKey.CREATE_DELEGATION_TOKEN, 2, 2, elements=10_000),
-        Api(ApiKey.RENEW_DELEGATION_TOKEN, 2, 2, elements=10_000),
-        Api(ApiKey.EXPIRE_DELEGATION_TOKEN, 2, 2, elements=10_000),
+        Api(ApiKey.CREATE_DELEGATION_TOKEN, 2, 2, request_bytes=256 * KiB, elements=10_000),  # fits a znode, escaped
+        Api(ApiKey.RENEW_DELEGATION_TOKEN, 2, 2, request_bytes=64 * KiB, elements=100),
+        Api(ApiKey.EXPIRE_DELEGATION_TOKEN, 2, 2, request_bytes=64 * KiB, elements=100),
         Api(ApiKey.DESCRIBE_DELEGATION_TOKEN, 2, 2, elements=10_000),
         Api(ApiKey.DELETE_GROUPS, 2, 2),
         Api(ApiKey.ELECT_LEADERS, 2, 2, elements=50_000),

@@ -127,7 +127,10 @@ SHAPES: dict[ApiKey, Shape] = {
     ApiKey.DESCRIBE_LOG_DIRS: _items(),
     ApiKey.SASL_AUTHENTICATE: _TOP,
     ApiKey.CREATE_PARTITIONS: _items(Mirrored("results", "topics", _same("name"))),
-    ApiKey.CREATE_DELEGATION_TOKEN: _TOP,
+    ApiKey.CREATE_DELEGATION_TOKEN: Shape(
+        fixed=(("principal_type", "User"), ("principal_name", "ANONYMOUS"), ("issue_timestamp_ms", -1),
+               ("expiry_timestamp_ms", -1), ("max_timestamp_ms", -1)),
+    ),
     ApiKey.RENEW_DELEGATION_TOKEN: _TOP,
     ApiKey.EXPIRE_DELEGATION_TOKEN: _TOP,
     ApiKey.DESCRIBE_DELEGATION_TOKEN: _TOP,

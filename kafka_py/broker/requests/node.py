@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.exclusion import KeyedLocks
@@ -35,6 +36,9 @@ from kafka_py.replication.state.hosted import HostedPartitions
 from kafka_py.security.acls.authorization import ALLOW_ALL, Authorizer
 from kafka_py.zk.store import ZkStore
 
+if TYPE_CHECKING:
+    from kafka_py.security.tokens.token_keeper import TokenKeeper
+
 CLUSTER_KNOWN_TIMEOUT_MS = 5000
 """How long a started broker waits for the first UpdateMetadata."""
 
@@ -59,6 +63,7 @@ class Node:
     quotas: of clients. throttling: applies them to requests; None until there is a quota.
     apply_settings: re-reads and applies the settings of an entity, before the change notification arrives: a client
         that got the response to a change sees it here.
+    tokens: delegation tokens; None on a broker without a secret for them.
     check_stores: raises ConfigError if listeners may not have the key and trust stores of these settings.
     config_locks: by entity path; held while the settings of the entity are read, changed and written.
     """
@@ -91,6 +96,7 @@ class Node:
     described: bool = False
     throttling: Throttling | None = None
     authorizer: Authorizer = field(default=ALLOW_ALL)
+    tokens: TokenKeeper | None = None
     alter_policy: AlterPolicy | None = None
     config_locks: KeyedLocks = field(default_factory=KeyedLocks)
     apply_settings: Callable[[str], Awaitable[None]] = _apply_nothing

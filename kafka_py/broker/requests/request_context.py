@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from kafka_py.base.slices import FileSlice
 from kafka_py.broker.observe.metrics import ApiMetrics
 from kafka_py.net.client_software import ClientSoftware
+from kafka_py.net.endpoints import SecurityProtocol
 from kafka_py.net.frames_out import BlockedTime
 from kafka_py.net.principal import Principal
 from kafka_py.wire.apis import Api
@@ -25,6 +26,7 @@ class ClientConnection(Protocol):
 
     closed: bool
     listener_name: str
+    security_protocol: SecurityProtocol
     peer_host: str
     peer_port: int
     principal: Principal

@@ -49,8 +49,6 @@ class Route(NamedTuple):
     text: str = ""
 
 
-_NO_TOKENS = Route(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
-
 ROUTES: dict[ApiKey, Route] = {
     ApiKey.PRODUCE: Route("records.produce", throttle=QuotaClass.PRODUCE),
     ApiKey.FETCH: Route("records.fetch", throttle=QuotaClass.FETCH),
@@ -90,10 +88,10 @@ ROUTES: dict[ApiKey, Route] = {
     ApiKey.DESCRIBE_LOG_DIRS: Route("admin.describe_log_dirs"),
     ApiKey.SASL_AUTHENTICATE: Route(ErrorCode.ILLEGAL_SASL_STATE),
     ApiKey.CREATE_PARTITIONS: Route("admin.create_partitions", throttle=QuotaClass.MUTATION),
-    ApiKey.CREATE_DELEGATION_TOKEN: _NO_TOKENS,
-    ApiKey.RENEW_DELEGATION_TOKEN: _NO_TOKENS,
-    ApiKey.EXPIRE_DELEGATION_TOKEN: _NO_TOKENS,
-    ApiKey.DESCRIBE_DELEGATION_TOKEN: _NO_TOKENS,
+    ApiKey.CREATE_DELEGATION_TOKEN: Route("tokens.create_delegation_token"),
+    ApiKey.RENEW_DELEGATION_TOKEN: Route("tokens.renew_delegation_token"),
+    ApiKey.EXPIRE_DELEGATION_TOKEN: Route("tokens.expire_delegation_token"),
+    ApiKey.DESCRIBE_DELEGATION_TOKEN: Route("tokens.describe_delegation_token"),
     ApiKey.DELETE_GROUPS: Route("groups.delete_groups"),
     ApiKey.ELECT_LEADERS: Route("admin.elect_leaders", ALTER_CLUSTER),
     ApiKey.INCREMENTAL_ALTER_CONFIGS: Route("admin.incremental_alter_configs"),

@@ -166,7 +166,7 @@ class SaslServerOptions(OptionTable):
     )
 
 
-class TokenOptions(OptionTable, no_effect="requests for delegation tokens are refused"):
+class TokenOptions(OptionTable):
     """Delegation tokens (KIP-48)."""
 
     delegation_token_master_key: Option[str | None] = Option(

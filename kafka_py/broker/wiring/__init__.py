@@ -9,6 +9,7 @@
     logins.py              users, and how connections are protected
     sasl.py                logins at a broker's listeners, and its own
     tls.py                 TLS of a broker's listeners
+    tokens.py              delegation tokens, and the removal of expired ones
     topic_services.py      what a coordinator's topic needs of the broker
     marker_wiring.py       the way of transaction markers to the leaders of partitions
 """

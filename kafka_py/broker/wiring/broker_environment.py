@@ -16,6 +16,7 @@ from kafka_py.broker.settings.live_config import LiveConfig
 from kafka_py.broker.settings.topic_configs import TopicConfigs
 from kafka_py.broker.wiring.logins import BrokerLogins
 from kafka_py.broker.wiring.server_environment import ServerEnvironment
+from kafka_py.broker.wiring.tokens import BrokerTokens
 from kafka_py.net.endpoints import Listening
 from kafka_py.net.network import Network
 from kafka_py.net.secured.client_security import ConnectionSecurity
@@ -47,6 +48,7 @@ class BrokerEnvironment:
     quotas: ClientQuotas
     authorizer: Authorizer
     logins: BrokerLogins
+    tokens: BrokerTokens
     offsets_partitions: int
     transaction_partitions: int
     had_topics: bool

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.slices import FileSlice
-from kafka_py.net.principal import Principal
+from kafka_py.net.principal import Principal, TokenPrincipal
 from kafka_py.security.sasl.mechanisms import (
     AuthenticationRefused,
     Challenge,
@@ -242,9 +242,10 @@ class ServerExchange:
     def _named(self, identity: Identity) -> Principal:
         """Raises AuthenticationRefused when who names principals refuses this one."""
         try:
-            return self._rules.principal_of(identity)
+            principal = self._rules.principal_of(identity)
         except ValueError as error:
             raise AuthenticationRefused(f"Authentication failed: {error}") from error
+        return TokenPrincipal(*principal) if identity.is_token else principal
 
     def _token_reply(self, token: bytes | None, lifetime_ms: int) -> Parts | tuple[()]:
         if self._asked is None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from kafka_py.base.chance import Chance
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ConfigError
-from kafka_py.net.principal import Principal, TokenPrincipal
+from kafka_py.net.principal import Principal
 from kafka_py.security.sasl.callbacks import load_callback
 from kafka_py.security.sasl.jaas import LoginModule, server_modules
 from kafka_py.security.sasl.mechanisms import (
@@ -126,7 +126,7 @@ def login_rules(settings: ListenerSettings, sources: LoginSources) -> LoginRules
 
 def user_principal(identity: Identity) -> Principal:
     """The principal of type User with the name of the identity."""
-    return (TokenPrincipal if identity.is_token else Principal)("User", identity.name)
+    return Principal("User", identity.name)
 
 
 def _maker(name: str, settings: ListenerSettings, sources: LoginSources) -> Callable[[], ServerMechanism]:

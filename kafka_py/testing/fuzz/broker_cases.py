@@ -20,6 +20,7 @@ from typing import Any
 
 from kafka_py.base.slices import FileSlice
 from kafka_py.net.client_software import UNKNOWN_SOFTWARE
+from kafka_py.net.endpoints import SecurityProtocol
 from kafka_py.net.principal import ANONYMOUS, Principal
 from kafka_py.testing.fuzz.cases import Case, Findings, run_cases
 from kafka_py.testing.fuzz.mutations import MessageMaker
@@ -68,6 +69,7 @@ class _Peer:
 
     def __init__(self) -> None:
         self.listener_name = "PLAINTEXT"
+        self.security_protocol = SecurityProtocol.PLAINTEXT
         self.peer_host = "127.0.0.1"
         self.principal: Principal = ANONYMOUS
         self.client_software = UNKNOWN_SOFTWARE

@@ -19,7 +19,7 @@ print(*sorted(sys.modules))
 """
 ONLY_WHEN_SECURED = (
     "kafka_py.security.tls", "kafka_py.security.sasl.server_exchange", "kafka_py.security.acls.acl_authorizer",
-    "kafka_py.security.password_encoder", "cryptography",
+    "kafka_py.security.tokens.token_keeper", "kafka_py.security.password_encoder", "cryptography",
 )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from kafka_py.wire.messages.join_group import JoinGroupRequest, JoinGroupRequest
 TABLE = Path(__file__).parents[4] / "docs" / "reference" / "security" / "authorization.tsv"
 
 NOT_SERVED = {"Envelope", "DescribeDelegationToken"}
-"""Forwarding is for brokers without ZooKeeper; there are no delegation tokens."""
+"""Forwarding is for brokers without ZooKeeper. Tokens need a login: tests/cluster/security/test_tokens.py."""
 
 ONE_BROKER = {"offsets_topic_num_partitions": 1, "offsets_topic_replication_factor": 1, "num_partitions": 1,
               "transaction_state_log_num_partitions": 1, "transaction_state_log_replication_factor": 1,

@@ -14,6 +14,7 @@ from kafka_py.broker.requests.dispatch import Dispatcher
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, EncodedResponse, RequestContext
 from kafka_py.broker.requests.routes import ROUTES, Route
 from kafka_py.broker.requests.service import ApiService
+from kafka_py.net.endpoints import SecurityProtocol
 from kafka_py.net.principal import ANONYMOUS
 from kafka_py.security.acls.authorization import ALLOW_ALL
 from kafka_py.security.acls.vocabulary import Operation
@@ -39,6 +40,7 @@ class Client:
     """A connection that keeps its answers."""
 
     listener_name = "PLAINTEXT"
+    security_protocol = SecurityProtocol.PLAINTEXT
     peer_host = "127.0.0.1"
     peer_port = 4711
     principal = ANONYMOUS

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.net.principal import Principal
-from kafka_py.security.sasl.mechanisms import Identity, ServerMechanism
+from kafka_py.net.principal import Principal, TokenPrincipal
+from kafka_py.security.sasl.mechanisms import Identity, ServerMechanism, ServerStep, Success
 from kafka_py.security.sasl.plain import PlainServer, StoredPasswords
 from kafka_py.security.sasl.scram import ScramServer
 from kafka_py.security.sasl.server_exchange import (
@@ -104,6 +104,23 @@ def test_a_login_in_requests(version: int) -> None:
     reply = answer(outcome, SaslAuthenticateResponse, version)
     assert (reply.error_code, reply.auth_bytes) == (0, b"")
     assert reply.session_lifetime_ms == (5000 if version else 0)
+
+
+@pytest.mark.parametrize("is_token", [True, False])
+def test_whoever_names_principals_a_login_by_token_is_known_as_one(is_token: bool) -> None:
+    class ByToken:
+        name = "PLAIN"
+
+        def step(self, token: bytes) -> ServerStep:
+            return Success(Identity("alice", is_token=is_token))
+
+    own = LoginRules(("PLAIN",), {"PLAIN": ByToken}, lambda identity: Principal("Own", identity.name))
+    exchange = ServerExchange(own, Answers())
+    exchange.take(handshake(), 0.0)
+    session = exchange.take(tokens(b""), 0.0).session
+    assert session is not None
+    assert session.principal == Principal("Own", "alice")
+    assert isinstance(session.principal, TokenPrincipal) is is_token
 
 
 def test_a_login_in_bare_frames() -> None:
