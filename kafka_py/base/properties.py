@@ -29,7 +29,8 @@ def numbered_pairs(text: str, source: str = "properties") -> Iterator[tuple[int,
         try:
             yield number, _unescape(key), _unescape(value)
         except ValueError:
-            raise ConfigError(f"{source}, line {number}: malformed \\u escape in {line!r}") from None
+            # Not the line itself: there may be a password in it.
+            raise ConfigError(f"{source}, line {number}: malformed \\u escape in the value of {key}") from None
 
 
 def read_properties(path: str | os.PathLike[str]) -> dict[str, str]:

@@ -9,6 +9,7 @@ import re
 from typing import NamedTuple
 
 from kafka_py.base.chance import Chance
+from kafka_py.base.options import HIDDEN
 from kafka_py.cli.common.command import CommandFailed
 from kafka_py.security.sasl.scram_credentials import (
     DIGESTS,
@@ -39,7 +40,7 @@ def given_password(mechanism: str, given: str) -> GivenPassword:
     shown = mechanism.replace("-", "_")
     match = _GIVEN.fullmatch(given)
     if match is None:
-        raise CommandFailed(f"Invalid credential property {shown}={given}")
+        raise CommandFailed(f"Invalid credential property {shown}={HIDDEN}")  # 2.8.2 shows it, password and all
     iterations = int(match[1]) if match[1] and match[1] != "-" else LEAST_ITERATIONS
     if iterations < LEAST_ITERATIONS:
         text = f"Iterations {iterations} is less than the minimum {LEAST_ITERATIONS} required for {shown}"
