@@ -187,7 +187,7 @@ class KafkaServer:
             RequestService(dispatcher.on_request, dispatcher.on_sent, size_fault, self._logins.security_of),
             loop=self.loop, clock=self.clock, registry=self.registry, executor=self._executor,
             watch=self._outside.watch, supervisor=self.supervisor, network=self._outside.network,
-            addresses=self._quotas.addresses,
+            addresses=self._quotas.addresses, chance=self._outside.chance,
         )  # fmt: skip
         self._listeners.bind(sockets)
         advertised = self._listeners.advertised()

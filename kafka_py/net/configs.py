@@ -21,7 +21,16 @@ def parse_overrides(text: str) -> dict[str, int]:
     return limits
 
 
-class NetOptions(OptionTable):
+class OwnNetOptions(OptionTable):
+    """Settings that Apache Kafka does not have."""
+
+    max_unauthenticated_connections = Option(
+        "kafka_py.max.unauthenticated.connections", 500, at_least(1),
+        about="At this many connections in a handshake or login, one of the address with most of them is closed.",
+    )  # fmt: skip
+
+
+class NetOptions(OwnNetOptions):
     """Where a broker listens, what it tells others of that, and how much it takes from whom."""
 
     listeners = Option(

@@ -14,6 +14,7 @@ from concurrent.futures import Executor
 from heapq import nsmallest
 from typing import NamedTuple
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.clock import Clock
 from kafka_py.base.meters import MetricRegistry, MetricTable
 from kafka_py.base.quota_rates import Window
@@ -43,6 +44,7 @@ from kafka_py.net.network import Network, TcpNetwork
 from kafka_py.net.resets import ResetWatch
 from kafka_py.net.secured.stages import ListenerSecurity, Stages
 from kafka_py.net.secured.tls_transport import FileBuffer, TlsTransport
+from kafka_py.net.secured.unauthenticated import UnauthenticatedConnections
 from kafka_py.net.served import Served
 from kafka_py.net.transport import PlaintextTransport
 from kafka_py.net.turned_away import TurnedAway
@@ -81,13 +83,14 @@ class SocketServer:
     listening: where to listen, checked; its inter-broker listener is protected from max.connections.
     executor: reads cold file data in; None for the loop's own.
     watch: measures the loop; its figures appear among the metrics. network: TCP unless given.
-    addresses: limits of how fast addresses may connect.
+    addresses: limits of how fast addresses may connect. chance: the system's unless given.
     """
 
     def __init__(  # noqa: PLR0913  # each of them has a name
         self, options: NetOptions, listening: Listening, service: RequestService, *, loop: asyncio.AbstractEventLoop,
         clock: Clock, registry: MetricRegistry, executor: Executor | None = None, watch: LoopWatch | None = None,
         network: Network | None = None, supervisor: Supervisor | None = None, addresses: AddressRates | None = None,
+        chance: Chance | None = None,
     ) -> None:  # fmt: skip
         self._options = options
         self._supervisor = supervisor or Supervisor(clock)
@@ -95,7 +98,8 @@ class SocketServer:
         self._network = network or TcpNetwork()
         self._clock = clock
         self._service = service
-        self._stages = Stages(loop, clock, service.on_request)
+        waiting = UnauthenticatedConnections(options.max_unauthenticated_connections, chance or Chance())
+        self._stages = Stages(loop, clock, service.on_request, waiting)
         self._file_buffer = FileBuffer()
         self._buffer_bytes = (
             options.buffer_bytes(NetOptions.socket_send_buffer_bytes),
@@ -280,8 +284,7 @@ class SocketServer:
 
     def _on_close(self, connection: Connection) -> None:
         del self.connections[connection.id]
-        if connection.stage is not None:
-            connection.stage.cancel()
+        self._stages.ended(connection)
         self._resets.forget(connection.fileno)
         self._served[connection.listener_name].forget(connection)
         if connection.client_software is not UNKNOWN_SOFTWARE:

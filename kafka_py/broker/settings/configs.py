@@ -15,7 +15,7 @@ from kafka_py.broker.settings.security_configs import SecurityOptions
 from kafka_py.controller.configs import ControllerOptions
 from kafka_py.coordinator.configs import CoordinatorOptions
 from kafka_py.log.model.broker_options import LogOptions
-from kafka_py.net.configs import NetOptions
+from kafka_py.net.configs import NetOptions, OwnNetOptions
 from kafka_py.replication.state.configs import ReplicationOptions
 from kafka_py.security.config_providers import PROVIDERS
 from kafka_py.zk.configs import ZkOptions
@@ -190,7 +190,7 @@ class BrokerConfig(
 
 def own_settings() -> Iterable[str]:
     """Names that Apache Kafka 2.8.2 does not have."""
-    return {**ObservationOptions.ROWS, **ProtectionOptions.ROWS}
+    return {**ObservationOptions.ROWS, **ProtectionOptions.ROWS, **OwnNetOptions.ROWS}
 
 
 def warnings_of(config: BrokerConfig) -> Iterable[str]:

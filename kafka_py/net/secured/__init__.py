@@ -3,7 +3,8 @@
     tls_transport.py    an encrypted byte stream
     handshakes.py       how it begins, on either side
     stages.py           what comes before the first request
-    client_security.py  the same of a client
+    unauthenticated.py  how many connections may be there
+    client_security.py  the stages of a client
 
 Not obvious: the cryptography of a handshake runs in a thread, that of records on the event loop, in bounded pieces;
 what logins are is not known here, security/ brings them.

@@ -20,6 +20,7 @@ from kafka_py.net.connection import Connection, OnRequest
 from kafka_py.net.principal import ANONYMOUS, Principal
 from kafka_py.net.secured.handshakes import HANDSHAKE_S, Handshake, HandshakeFailed
 from kafka_py.net.secured.tls_transport import MakeTls, TlsTransport
+from kafka_py.net.secured.unauthenticated import UnauthenticatedConnections
 
 _log = logging.getLogger(__name__)
 
@@ -118,17 +119,21 @@ class HandshakeStage:
 
 
 class LoginStage:
-    """The login of a connection. requests: receives its frames when it has succeeded. transport: None without TLS."""
+    """The login of a connection.
+
+    transport: None without TLS. requests: receives its frames when it has succeeded. on_passed: is called then.
+    """
 
     def __init__(
         self, connection: Connection, transport: TlsTransport | None, requests: OnRequest,
-        loop: asyncio.AbstractEventLoop, failures: FailureLog,
+        loop: asyncio.AbstractEventLoop, failures: FailureLog, on_passed: Callable[[Connection], None],
     ) -> None:  # fmt: skip
         self.connection = connection
         self.transport = transport
         self.requests = requests
         self._loop = loop
         self._failures = failures
+        self._on_passed = on_passed
         self._deadline: asyncio.TimerHandle | None = None
         self._is_renewal = False
 
@@ -156,6 +161,7 @@ class LoginStage:
         """From the next frame on the connection is served, in the name of `principal`."""
         self.cancel()
         connection = self.connection
+        self._on_passed(connection)
         connection.principal = principal
         connection.limit_frames(None)
         connection.on_request = self.requests
@@ -197,11 +203,17 @@ class LoginStage:
 
 
 class Stages:
-    """Begins the connections of secured listeners. requests: receives the frames of those that passed."""
+    """Begins the connections of secured listeners. requests: receives the frames of those that passed.
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, clock: Clock, requests: OnRequest) -> None:
+    waiting: those that have not passed yet.
+    """
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, clock: Clock, requests: OnRequest, waiting: UnauthenticatedConnections
+    ) -> None:
         self._loop = loop
         self._requests = requests
+        self._waiting = waiting
         self._failures = FailureLog(clock)
 
     def begin(
@@ -214,23 +226,40 @@ class Stages:
                 on_session(connection, transport.session())
             if security.begin_login is None:
                 connection.stage = None
+                self._waiting.discard(connection)
                 connection.metrics.successful_authentications += 1
             else:
                 connection.stage = stage = LoginStage(
-                    connection, transport, self._requests, self._loop, self._failures
+                    connection, transport, self._requests, self._loop, self._failures, self._waiting.discard
                 )  # fmt: skip
                 stage.start(security.begin_login)
             connection.start()
 
         if transport is None and security.begin_login is None:
             self._identify(connection, security)
-        elif transport is None:
+            return
+        leaves = self._waiting.add(connection)
+        if transport is None:
             log_in()
         else:
             connection.stage = stage = HandshakeStage(
                 connection, transport, security, self._loop, self._failures, log_in
             )
             stage.start()
+        if leaves is not None:
+            self._turn_out(leaves)
+
+    def _turn_out(self, connection: Connection) -> None:
+        reason = f"more than {self._waiting.most} connections had not authenticated yet"
+        connection.metrics.failed_authentications += 1
+        self._failures.note(connection, reason)
+        connection.close(reason)
+
+    def ended(self, connection: Connection) -> None:
+        """A connection of a secured listener was closed, by whomever."""
+        if connection.stage is not None:
+            connection.stage.cancel()
+            self._waiting.discard(connection)
 
     def _identify(self, connection: Connection, security: ListenerSecurity) -> None:
         """Nothing is asked of the client: what is known of its connection says who it is."""

@@ -29,12 +29,12 @@ def framed(body: bytes) -> bytes:
 class World:
     """A server with one secured listener that echoes requests."""
 
-    def __init__(self, security: ListenerSecurity, protocol: SecurityProtocol) -> None:
+    def __init__(self, security: ListenerSecurity, protocol: SecurityProtocol, settings: dict[str, str]) -> None:
         endpoint = Endpoint("SECURED", protocol, "127.0.0.1", 0)
         self.served: list[tuple[Principal, bytes]] = []
         self.accepted = asyncio.Event()
         self.server = SocketServer(
-            NetOptions.parse({}), Listening([endpoint], [endpoint], "SECURED", None),
+            NetOptions.parse(settings), Listening([endpoint], [endpoint], "SECURED", None),
             RequestService(self.on_request, security_of=lambda _endpoint: security),
             loop=asyncio.get_running_loop(), clock=SystemClock(), registry=MetricRegistry(SystemClock()),
         )  # fmt: skip
@@ -60,10 +60,10 @@ class World:
 
 
 def with_server(
-    security: ListenerSecurity, protocol: SecurityProtocol, body: Callable[[World], Awaitable[None]]
+    security: ListenerSecurity, protocol: SecurityProtocol, body: Callable[[World], Awaitable[None]], **settings: str
 ) -> None:
     async def run() -> None:
-        world = World(security, protocol)
+        world = World(security, protocol, settings)
         try:
             await asyncio.wait_for(body(world), 20)
         finally:
@@ -311,3 +311,29 @@ def test_a_reason_that_quotes_the_client_is_one_line(caplog: pytest.LogCaptureFi
     [line] = caplog.messages
     assert line.startswith("Failed authentication with h:1 (no\\nFailed with x:1yyy")
     assert len(line) < 600
+
+
+def test_a_flood_of_silent_connections_costs_its_sender_its_own_ones(caplog: pytest.LogCaptureFixture) -> None:
+    """Also after a handshake: those that have passed it, but not logged in, are counted."""
+
+    async def body(world: World) -> None:
+        logged_in = await asyncio.open_connection("127.0.0.1", world.port)
+        assert await exchange(*logged_in, b"sesame") == b"welcome"
+        silent = [await asyncio.open_connection("127.0.0.1", world.port) for _ in range(30)]
+        late = await asyncio.open_connection("127.0.0.1", world.port, local_addr=("127.0.0.2", 0))
+        assert await exchange(*late, b"sesame") == b"welcome"
+        ends = [asyncio.ensure_future(ended(reader)) for reader, _ in silent]
+        while sum(end.done() for end in ends) < 21:
+            await asyncio.wait([end for end in ends if not end.done()], return_when=asyncio.FIRST_COMPLETED)
+        assert len(world.server._stages._waiting) == 9
+        assert await exchange(*logged_in, b"more") == b"more"
+        for end in ends:
+            end.cancel()
+        for _, writer in (logged_in, late, *silent):
+            writer.close()
+
+    with caplog.at_level(logging.INFO):
+        with_server(
+            LOGIN, SecurityProtocol.SASL_PLAINTEXT, body, **{"kafka_py.max.unauthenticated.connections": "10"}
+        )
+    assert "more than 10 connections had not authenticated yet" in caplog.text
