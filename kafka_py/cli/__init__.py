@@ -10,6 +10,7 @@
     topic_admin/                   parts of kafka-topics.sh
     config_admin/                  parts of kafka-configs.sh
     acl_admin/                     kafka-acls.sh
+    token_admin/                   kafka-delegation-tokens.sh
     certificates/                  kafka-make-certificates.sh
     group_admin/                   parts of kafka-consumer-groups.sh
     reassignment/                  parts of kafka-reassign-partitions.sh

@@ -14,6 +14,7 @@ CLASSES = {
     "kafka.admin.BrokerApiVersionsCommand": "broker_api_versions",
     "kafka.admin.ConfigCommand": "configs",
     "kafka.admin.ConsumerGroupCommand": "consumer_groups",
+    "kafka.admin.DelegationTokenCommand": "token_admin.delegation_tokens",
     "kafka.admin.DeleteRecordsCommand": "delete_records",
     "kafka.admin.LeaderElectionCommand": "leader_election",
     "kafka.admin.LogDirsCommand": "log_dirs",

@@ -50,6 +50,7 @@ TOOLS = {
     "acls": Tool(
         "cli.acl_admin.acls", "access control lists", ToolConnection(instead=frozenset({"--authorizer-properties"}))
     ),
+    "delegation-tokens": Tool("cli.token_admin.delegation_tokens", "tokens for programs that log in as a user", _ADMIN),
     "make-certificates": Tool("cli.certificates.make_certificates", "certificates for development"),
     "console-producer": Tool("cli.console_producer", "sends lines of standard input", _PRODUCER),
     "console-consumer": Tool("cli.console_consumer", "prints records", _CONSUMER),
