@@ -73,7 +73,8 @@ def parser() -> CommandParser:
                      "property under a deserializer's name, such as key.deserializer.encoding, is for it.",
                      metavar="String: prop")  # fmt: skip
     table.option("--output", "Print every record with key, headers and timestamp as a line of json or csv, as "
-                 "kafka-console-producer.sh --input reads them. Our own; not with --formatter and --property.",
+                 "kafka-console-producer.sh --input reads them. Not in Apache Kafka; not with --formatter and "
+                 "--property.",
                  choices=("json", "csv"))  # fmt: skip
     table.option("--key-deserializer", "The class that reads keys, such as "
                  "org.apache.kafka.common.serialization.LongDeserializer.", metavar="String: deserializer")  # fmt: skip

@@ -73,7 +73,7 @@ def parser() -> CommandParser:
     table.option("--line-reader", f"The class that reads records: {CLASSIC_NAME} (the default) or a Python class "
                  "package.module.Class.", metavar="String: reader_class")  # fmt: skip
     table.option("--input", "Read records with keys, headers and timestamps as lines of json or csv, as "
-                 "kafka-console-consumer.sh --output writes them. Our own; not with --line-reader.",
+                 "kafka-console-consumer.sh --output writes them. Not in Apache Kafka; not with --line-reader.",
                  choices=("json", "csv"))  # fmt: skip
     table.repeatable("--property", "A property of the line reader: parse.key=true|false (default: false), "
                      "key.separator=<text> (default: tab), ignore.error=true|false (default: false); with --input "

@@ -21,8 +21,10 @@ _NOT_PRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udf
 
 def output_option(table: CommandParser) -> None:
     """The row --output."""
-    table.option("--output", "With what lists or describes: print a document instead of the classic text. Our own.",
-                 choices=FORMATS)  # fmt: skip
+    table.option(
+        "--output", "Print a list or description as a document instead of the classic text. Not in Apache Kafka.",
+        choices=FORMATS,
+    )  # fmt: skip
 
 
 def print_document(value: Any, form: str) -> None:

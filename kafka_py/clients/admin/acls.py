@@ -7,6 +7,7 @@ Source: KIP-140; KIP-290; KafkaAdminClient.
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.clients.admin.core import AdminCore, error_of
@@ -22,16 +23,7 @@ async def describe_acls(
     core: AdminCore, wanted: AclFilter = ALL_ACLS, *, timeout: float | None = None
 ) -> list[AclBinding]:
     """The ACLs that a filter selects, those of one resource pattern side by side. Raises KafkaError."""
-    pattern, entry = wanted
-    request = DescribeAclsRequest(
-        resource_type_filter=pattern.type,
-        resource_name_filter=pattern.name,
-        pattern_type_filter=pattern.pattern_type,
-        principal_filter=entry.principal,
-        host_filter=entry.host,
-        operation=entry.operation,
-        permission_type=entry.permission,
-    )
+    request = DescribeAclsRequest(**_filter_fields(wanted))
     response = await core.once(lambda timeout_ms: core.cluster.send_any(request, timeout_ms=timeout_ms), timeout)
     error = error_of(response.error_code, response.error_message, "the ACLs are not described")
     if error is not None:
@@ -78,20 +70,7 @@ async def delete_acls(
     """Removes ACLs; returns those that each filter removed. One that is not removed is the error of its filter."""
 
     async def attempt(some: list[AclFilter], timeout_ms: int) -> dict[AclFilter, list[AclBinding] | KafkaError]:
-        request = DeleteAclsRequest(
-            filters=[
-                DeleteAclsFilter(
-                    resource_type_filter=pattern.type,
-                    resource_name_filter=pattern.name,
-                    pattern_type_filter=pattern.pattern_type,
-                    principal_filter=entry.principal,
-                    host_filter=entry.host,
-                    operation=entry.operation,
-                    permission_type=entry.permission,
-                )
-                for pattern, entry in some
-            ]
-        )
+        request = DeleteAclsRequest(filters=[DeleteAclsFilter(**_filter_fields(each)) for each in some])
         response = await core.cluster.send_any(request, timeout_ms=timeout_ms)
         found: dict[AclFilter, list[AclBinding] | KafkaError] = {}
         for wanted, result in zip(some, response.filter_results, strict=False):
@@ -105,6 +84,20 @@ async def delete_acls(
         return found
 
     return await core.per_item(dict.fromkeys(filters), attempt, timeout)
+
+
+def _filter_fields(wanted: AclFilter) -> dict[str, Any]:
+    """The fields that DescribeAcls and a filter of DeleteAcls share."""
+    pattern, entry = wanted
+    return {
+        "resource_type_filter": pattern.type,
+        "resource_name_filter": pattern.name,
+        "pattern_type_filter": pattern.pattern_type,
+        "principal_filter": entry.principal,
+        "host_filter": entry.host,
+        "operation": entry.operation,
+        "permission_type": entry.permission,
+    }
 
 
 def _pattern(resource_type: int, name: str, pattern_type: int) -> ResourcePattern:

@@ -78,6 +78,11 @@ class Authorizer(Protocol):
     async def close(self) -> None: ...
 
 
+def no_authorizer() -> KafkaError:
+    """What a change of ACLs is answered without an authorizer."""
+    return KafkaError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured on the broker.")
+
+
 class AllowAll:
     """Allows every operation to every principal, and keeps no ACLs."""
 
@@ -95,10 +100,10 @@ class AllowAll:
         raise KafkaError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured on the broker")
 
     async def create_acls(self, bindings: Sequence[AclBinding]) -> Sequence[KafkaError | None]:
-        raise KafkaError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured on the broker.")
+        raise no_authorizer()
 
     async def delete_acls(self, filters: Sequence[AclFilter]) -> Sequence[Sequence[Removal]]:
-        raise KafkaError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured on the broker.")
+        raise no_authorizer()
 
     async def start(self) -> None:
         """Nothing to read."""

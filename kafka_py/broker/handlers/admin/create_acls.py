@@ -7,7 +7,7 @@ from kafka_py.base.turns import Turn
 from kafka_py.broker.requests.acl_requests import UnknownWord, binding_of
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
-from kafka_py.security.acls.authorization import ALLOW_ALL
+from kafka_py.security.acls.authorization import ALLOW_ALL, no_authorizer
 from kafka_py.security.acls.bindings import AclBinding
 from kafka_py.security.acls.vocabulary import CLUSTER_NAME, ResourceType
 from kafka_py.wire.messages.create_acls import AclCreationResult, CreateAclsRequest, CreateAclsResponse
@@ -16,7 +16,7 @@ from kafka_py.wire.messages.create_acls import AclCreationResult, CreateAclsRequ
 async def handle(node: Node, context: RequestContext, request: CreateAclsRequest) -> object:
     """The result of each ACL, in the order of the request."""
     if node.authorizer is ALLOW_ALL:
-        await ALLOW_ALL.create_acls(())  # raises the error, whatever is to be created
+        raise no_authorizer()
     turn = Turn(node.clock)
     bindings: list[AclBinding] = []
     faults: list[KafkaError | None] = []
