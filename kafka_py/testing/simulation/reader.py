@@ -109,7 +109,7 @@ class Reader:
                 if not await self._is_answered(self._read(host, asked)):
                     for each in asked:
                         self._forget(each)
-            if len(self._leaders) < len(self._positions):
+            if not self._positions.keys() <= self._leaders.keys():
                 await self._is_answered(self._look_up())
             await asyncio.sleep(self._rng.uniform(*PAUSE_S))
 
