@@ -40,6 +40,7 @@ from kafka_py.broker.wiring.broker_environment import BrokerEnvironment
 from kafka_py.broker.wiring.logins import BrokerLogins
 from kafka_py.broker.wiring.server_environment import ServerEnvironment
 from kafka_py.broker.wiring.tokens import BrokerTokens
+from kafka_py.broker.wiring.zookeeper_sessions import broker_session
 from kafka_py.controller.controller import Controller
 from kafka_py.log.disk.files import open_files_limit
 from kafka_py.log.disk.handles import handles_within
@@ -47,7 +48,6 @@ from kafka_py.log.loading.meta_properties import MetaProperties, check_cluster_i
 from kafka_py.log.log_manager import LogManager
 from kafka_py.net.socket_server import RequestService, SocketServer
 from kafka_py.wire.apis import size_fault
-from kafka_py.zk.kazoo_session import KazooSession
 from kafka_py.zk.metrics import measure
 from kafka_py.zk.notifications import NotificationListener, config_change_listener
 from kafka_py.zk.session import SessionState, ZkSession
@@ -88,7 +88,7 @@ class KafkaServer:
         self.loop = asyncio.get_running_loop()
         self.failed: asyncio.Future[str] = self.loop.create_future()
         self._outside = given
-        self._session: ZkSession = given.session or KazooSession.of(config, clock=self.clock)
+        self._session: ZkSession = broker_session(config, given)
         self.store = ZkStore(self._session)
         self._timers = Timers(self.clock, self.loop.call_later)
         self._executor = given.executor or ResizablePool(config.num_io_threads, "kafka-io")
@@ -106,7 +106,7 @@ class KafkaServer:
         self._listener: NotificationListener | None = None
         self._registration: Registration | None = None
         self.supervisor = Supervisor(self.clock)
-        self._authorizer = make_authorizer(config, self.store.acls, self.clock, given.chance, self.supervisor)
+        self._authorizer = make_authorizer(config, self.store.acls, given, self.supervisor)
         self._tokens = BrokerTokens(
             config, self.store.tokens, self.clock, given.chance, self.supervisor, self._timers.schedule
         )

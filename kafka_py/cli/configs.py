@@ -44,7 +44,7 @@ def parser() -> CommandParser:
     add_connection(table)
     table.option("--zookeeper", "DEPRECATED: the ZooKeeper servers with an optional chroot path, host:port/path.",
                  metavar="String: hosts")  # fmt: skip
-    table.option("--zk-tls-config-file", "TLS settings of the connection to ZooKeeper: not available, it is refused.",
+    table.option("--zk-tls-config-file", "Property file with zookeeper.ssl.* for the connection of --zookeeper.",
                  metavar="String: file")  # fmt: skip
     table.flag("--alter", "Change the settings of an entity.")
     table.flag("--describe", "Show the settings of an entity.")
@@ -302,10 +302,8 @@ def _check_connection(options: argparse.Namespace) -> None:
         raise Refused("One of the required --bootstrap-server or --zookeeper arguments must be specified")
     if options.bootstrap_server is not None and options.zookeeper is not None:
         raise Refused("Only one of --bootstrap-server or --zookeeper must be specified")
-    if options.zk_tls_config_file is not None:
-        if options.zookeeper is None:
-            raise Refused("--zk-tls-config-file is about the connection of --zookeeper, which is not given")
-        raise Refused("--zk-tls-config-file: TLS connections to ZooKeeper are not available")
+    if options.zk_tls_config_file is not None and options.zookeeper is None:
+        raise Refused("--zk-tls-config-file is about the connection of --zookeeper, which is not given")
     if options.all and options.zookeeper is not None:
         raise Refused("--bootstrap-server must be specified for --all")
 
@@ -331,6 +329,7 @@ def _quotas(options: argparse.Namespace, parts: list[tuple[str, str | None]], ch
         lambda store: (
             configs_quotas.describe(store, owner) if changes is None else configs_quotas.alter(store, owner, changes)
         ),
+        options.zk_tls_config_file,
     )
 
 
@@ -359,6 +358,7 @@ def main(arguments: Sequence[str]) -> int:
                     if changes is None
                     else configs_zookeeper.alter(store, entity, changes)
                 ),
+                options.zk_tls_config_file,
             )
             return 0
         from kafka_py.cli.config_admin.config_documents import documents

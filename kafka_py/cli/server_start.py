@@ -31,6 +31,7 @@ from kafka_py.log.loading.meta_properties import InconsistentBrokerId, Inconsist
 from kafka_py.net.listener import BindFailed
 from kafka_py.net.loop import LoopWatch, new_event_loop
 from kafka_py.security.config_providers import resolved
+from kafka_py.security.java_properties import java_properties
 from kafka_py.security.sasl.login_file import login_sections
 from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.session import ZkError
@@ -120,7 +121,8 @@ async def _run(config: BrokerConfig, watch: LoopWatch, logs: ServerLogs) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, _set, stop, signal.Signals(number).name)
     try:
-        server = KafkaServer(config, ServerEnvironment(watch=watch, login_sections=login_sections(os.environ)))
+        sections, java = login_sections(os.environ), java_properties(os.environ)
+        server = KafkaServer(config, ServerEnvironment(watch=watch, login_sections=sections, java_properties=java))
         logs.set_broker(lambda: server.broker_id)
         started = loop.create_task(server.start())
         both: set[asyncio.Future[Any]] = {started, stop}

@@ -1,26 +1,32 @@
 """zookeeper-shell.sh: look at znodes and change them, one command or many; shaped like ZooKeeper's own zkCli.
 
-`-server host:port[/path] [command ...]`. Without a command, lines are read from standard input until quit or its
-end. Values are written as UTF-8 text. Source: docs/reference/tools.md, section 23; the ZooKeeper command line guide.
+`-server host:port[/path] [-zk-tls-config-file FILE] [command ...]`. Without a command, lines are read from standard
+input until quit or its end. Values are written as UTF-8 text. A login is that of the section Client of the login file.
+Source: docs/reference/tools.md, section 23; the ZooKeeper command line guide.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import shlex
 import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple, NoReturn
 
 from kafka_py.cli.common.command import CommandFailed, UsageError, run
 from kafka_py.zk.access import ZkAccess
 from kafka_py.zk.configs import ConnectString
+from kafka_py.zk.secured.access_lists import AccessEntry, AccessList, access_of
+from kafka_py.zk.secured.protection import Protection
 from kafka_py.zk.session import (
     BadArguments,
     BadVersion,
+    InvalidAcl,
     NoAuth,
     NoChildrenForEphemerals,
     NodeExists,
@@ -32,7 +38,8 @@ from kafka_py.zk.session import (
     ZkSession,
 )
 
-USAGE = "USAGE: zookeeper-shell.sh HOST:PORT[/PATH] [COMMAND [ARGUMENT ...]]"
+USAGE = "USAGE: zookeeper-shell.sh HOST:PORT[/PATH] [-zk-tls-config-file FILE] [COMMAND [ARGUMENT ...]]"
+TLS_FILE = "-zk-tls-config-file"
 SESSION_TIMEOUT_MS = 30_000
 NOT_FOUND_EXIT = 127
 
@@ -42,6 +49,7 @@ _MESSAGES: dict[type[ZkError], str] = {
     NotEmpty: "Node not empty: {}",
     NoChildrenForEphemerals: "Ephemerals cannot have children: {}",
     NoAuth: "Insufficient permission : {}",
+    InvalidAcl: "Acl is not valid : {}",
     BadVersion: "version No is not valid : {}",
 }
 
@@ -63,6 +71,21 @@ class ShellCommand(NamedTuple):
     usage: str
     words: _Words
     act: Callable[[Shell, argparse.Namespace], Awaitable[None]]
+
+
+def access_list(text: str) -> AccessList:
+    """The entries of `world:anyone:r,sasl:alice:cdrwa`. Raises BadArguments."""
+    entries = []
+    for item in text.split(","):
+        scheme, colon, rest = item.strip().partition(":")
+        identity, last_colon, letters = rest.rpartition(":")
+        if not colon or not last_colon:
+            raise BadArguments(item, "expected scheme:id:permissions")
+        try:
+            entries.append(AccessEntry(access_of(letters), scheme, identity))
+        except ValueError as error:
+            raise BadArguments(item, str(error)) from None
+    return tuple(entries)
 
 
 def describe_stat(stat: Stat) -> str:
@@ -153,8 +176,35 @@ class Shell:
 
     async def create(self, options: argparse.Namespace) -> None:
         data = None if options.data is None else options.data.encode()
-        path, _ = await self._session.create(options.path, data, ephemeral=options.e, sequence=options.s)
+        wanted = None if options.acl is None else access_list(options.acl)
+        path, _ = await self._session.create(
+            options.path, data, ephemeral=options.e, sequence=options.s, access=wanted
+        )
         print(f"Created {path}")
+
+    async def get_acl(self, options: argparse.Namespace) -> None:
+        entries, stat = await self._session.access(options.path)
+        for entry in entries:
+            print(f"'{entry.scheme},'{entry.id}\n: {entry.letters}")
+        if options.s:
+            print(describe_stat(stat))
+
+    async def set_acl(self, options: argparse.Namespace) -> None:
+        entries = access_list(options.acl)
+        stat = await self._session.set_access(options.path, entries, options.v)
+        if options.R:
+            await self._set_below(options.path, entries)
+        if options.s:
+            print(describe_stat(stat))
+
+    async def _set_below(self, path: str, entries: AccessList) -> None:
+        for name in sorted(await self._session.children(path)):
+            below = f"{path.rstrip('/')}/{name}"
+            try:
+                await self._session.set_access(below, entries)
+                await self._set_below(below, entries)
+            except NoNode:
+                continue
 
     async def delete(self, options: argparse.Namespace) -> None:
         await self._session.delete(options.path, options.v)
@@ -205,14 +255,16 @@ def _command(usage: str, act: Callable[[Shell, argparse.Namespace], Awaitable[No
 
 COMMANDS = dict(
     [
-        _command("create [-s] [-e] path [data]", Shell.create),
+        _command("create [-s] [-e] path [data] [acl]", Shell.create),
         _command("delete [-v version] path", Shell.delete),
         _command("deleteall path", Shell.deleteall),
         _command("get [-s] [-w] path", Shell.get),
+        _command("getAcl [-s] path", Shell.get_acl),
         _command("help", Shell.help),
         _command("ls [-s] [-w] [-R] path", Shell.ls),
         _command("quit", Shell.quit),
         _command("set [-s] [-v version] path data", Shell.set),
+        _command("setAcl [-s] [-v version] [-R] path acl", Shell.set_acl),
         _command("stat [-w] path", Shell.stat),
         _command("sync path", Shell.sync),
     ]
@@ -271,12 +323,12 @@ async def converse(shell: Shell, prompt: str) -> int:
         sys.stdout.flush()
 
 
-async def serve(connect: ConnectString, words: Sequence[str]) -> int:
+async def serve(connect: ConnectString, words: Sequence[str], protection: Protection) -> int:
     """Connects, runs one command or a conversation, and returns the exit code. Raises CommandFailed."""
     from kafka_py.zk.kazoo_session import KazooSession
 
     print(f"Connecting to {connect}", flush=True)
-    session = KazooSession(connect, session_timeout_ms=SESSION_TIMEOUT_MS)
+    session = KazooSession(connect, session_timeout_ms=SESSION_TIMEOUT_MS, protection=protection)
     try:
         await session.connect()
         if not words:
@@ -302,11 +354,19 @@ def main(arguments: Sequence[str]) -> int:
         print(USAGE, file=sys.stderr)
         return 1
     connect = ConnectString.parse(words.pop(0), "zookeeper_host:port")
-    if words[:1] == ["-zk-tls-config-file"]:
+    tls_file = None
+    if words[:1] == [TLS_FILE]:
         if len(words) < 2:
             raise UsageError(USAGE)
-        raise CommandFailed("-zk-tls-config-file: TLS connections to ZooKeeper are not available")
-    return asyncio.run(serve(connect, words))
+        tls_file, words = words[1], words[2:]
+    return asyncio.run(serve(connect, words, protection_of(tls_file)))
+
+
+def protection_of(tls_file: str | None) -> Protection:
+    """TLS and login; what is created is open to all unless the command says otherwise. Raises ConfigError."""
+    from kafka_py.security.zookeeper.protections import command_protection
+
+    return replace(command_protection(os.environ, tls_file), protects=False)
 
 
 def cli() -> None:

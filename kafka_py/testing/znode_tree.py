@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kafka_py.base.clock import Clock
+from kafka_py.zk.secured.access_lists import OPEN, AccessList
 from kafka_py.zk.session import (
     ANY_VERSION,
     BadVersion,
@@ -17,6 +18,7 @@ from kafka_py.zk.session import (
     CreateOp,
     DeleteOp,
     EventType,
+    InvalidAcl,
     MultiFailed,
     NoChildrenForEphemerals,
     NodeExists,
@@ -33,9 +35,14 @@ from kafka_py.zk.watches import WatchKind
 
 
 class Znode:
-    """One znode. `creations` counts the children ever made: the next sequence number."""
+    """One znode. `creations` counts the children ever made: the next sequence number.
+
+    access: its access list, which is stored and not enforced; aversion: how often that was changed.
+    """
 
     __slots__ = (
+        "access",
+        "aversion",
         "children",
         "created",
         "creations",
@@ -57,12 +64,14 @@ class Znode:
         self.ctime = self.mtime = now_ms
         self.version = 0
         self.owner = owner
+        self.access = OPEN
+        self.aversion = 0
 
     def stat(self) -> Stat:
         count = len(self.children)
         return Stat(
-            self.czxid, self.mzxid, self.ctime, self.mtime, self.version, self.creations * 2 - count, 0,
-            self.owner, len(self.data or b""), count, self.pzxid,
+            self.czxid, self.mzxid, self.ctime, self.mtime, self.version, self.creations * 2 - count,
+            self.aversion, self.owner, len(self.data or b""), count, self.pzxid,
         )  # fmt: skip
 
 
@@ -86,6 +95,18 @@ class ZnodeTree:
         if node is None:
             raise NoNode(path)
         return node
+
+    def set_access(self, path: str, entries: AccessList, version: int) -> Stat:
+        """Replaces an access list. Raises NoNode, BadVersion, InvalidAcl."""
+        node = self.node(path)
+        if version not in (ANY_VERSION, node.aversion):
+            raise BadVersion(path)
+        if not entries:
+            raise InvalidAcl(path)
+        self.zxid += 1
+        node.access = entries
+        node.aversion += 1
+        return node.stat()
 
     def owned_by(self, owner: int) -> list[str]:
         """The ephemerals of a session."""
@@ -141,6 +162,7 @@ class ZnodeTree:
         if parent.owner:
             raise NoChildrenForEphemerals(op.path)
         node = Znode(op.data, self.zxid, self.clock.wall_ms(), owner if op.ephemeral else 0)
+        node.access = op.access or OPEN
         pzxid = parent.pzxid
         self._nodes[path] = node
         parent.children.add(name)

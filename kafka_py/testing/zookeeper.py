@@ -18,6 +18,7 @@ from kafka_py.base.clock import Clock, SystemClock
 from kafka_py.testing.znode_tree import ZnodeTree
 from kafka_py.zk.kazoo_session import KazooSession
 from kafka_py.zk.lifecycle import CLOSED, CONNECTED, CONNECTING, EXPIRED, SUSPENDED, SessionLifecycle
+from kafka_py.zk.secured.access_lists import AccessList
 from kafka_py.zk.session import (
     ANY_VERSION,
     CreateOp,
@@ -294,9 +295,10 @@ class FakeSession(SessionLifecycle):
         return await self._request(action)
 
     async def create(
-        self, path: str, data: bytes | None = None, *, ephemeral: bool = False, sequence: bool = False
-    ) -> tuple[str, Stat]:
-        result: tuple[str, Stat] = await self._single(CreateOp(path, data, ephemeral, sequence))
+        self, path: str, data: bytes | None = None, *, ephemeral: bool = False, sequence: bool = False,
+        access: AccessList | None = None,
+    ) -> tuple[str, Stat]:  # fmt: skip
+        result: tuple[str, Stat] = await self._single(CreateOp(path, data, ephemeral, sequence, access))
         return result
 
     async def set(self, path: str, data: bytes | None, version: int = ANY_VERSION) -> Stat:
@@ -305,6 +307,21 @@ class FakeSession(SessionLifecycle):
 
     async def delete(self, path: str, version: int = ANY_VERSION) -> None:
         await self._single(DeleteOp(path, version))
+
+    async def access(self, path: str) -> tuple[AccessList, Stat]:
+        check_path(path)
+
+        def look() -> tuple[AccessList, Stat]:
+            node = self._server.node(path)
+            return node.access, node.stat()
+
+        found: tuple[AccessList, Stat] = await self._request(look)
+        return found
+
+    async def set_access(self, path: str, entries: AccessList, version: int = ANY_VERSION) -> Stat:
+        check_path(path)
+        stat: Stat = await self._request(lambda: self._server.set_access(path, entries, version))
+        return stat
 
     async def multi(self, ops: Sequence[Op]) -> list[OpResult]:
         for op in ops:

@@ -51,14 +51,20 @@ def _server(item: str, text: str, name: str) -> tuple[str, int]:
     return match["v6"] or match["host"], port
 
 
-class ZkTlsOptions(OptionTable, no_effect="connections to ZooKeeper cannot use TLS"):
-    """Settings of TLS connections to ZooKeeper (zookeeper.ssl.client.enable)."""
+class ZkTlsOptions(OptionTable):
+    """Settings of TLS connections to ZooKeeper."""
 
+    zookeeper_ssl_client_enable = Option("zookeeper.ssl.client.enable", False, about="Connect with TLS.")
+    zookeeper_client_cnxn_socket = Option(
+        "zookeeper.clientCnxnSocket", None, kind=Kind.STRING,
+        about="org.apache.zookeeper.ClientCnxnSocketNetty: asked for where a certificate is to be this broker's "
+        "identity (zookeeper.set.acl).",
+    )  # fmt: skip
     zookeeper_ssl_keystore_location = Option(
         "zookeeper.ssl.keystore.location", None, kind=Kind.STRING, about="The client's key and certificate."
     )
     zookeeper_ssl_keystore_password = Option(
-        "zookeeper.ssl.keystore.password", None, kind=Kind.PASSWORD, about="Password of the key store."
+        "zookeeper.ssl.keystore.password", None, kind=Kind.PASSWORD, about="Password of the key store and of its key."
     )
     zookeeper_ssl_keystore_type = Option(
         "zookeeper.ssl.keystore.type", None, kind=Kind.STRING, about="JKS, PKCS12 or PEM; null: by file name."
@@ -73,7 +79,7 @@ class ZkTlsOptions(OptionTable, no_effect="connections to ZooKeeper cannot use T
         "zookeeper.ssl.truststore.type", None, kind=Kind.STRING, about="JKS, PKCS12 or PEM; null: by file name."
     )
     zookeeper_ssl_protocol = Option(
-        "zookeeper.ssl.protocol", "TLSv1.2", importance="low", about="The preferred TLS version."
+        "zookeeper.ssl.protocol", "TLSv1.2", importance="low", about="The TLS version, where none are listed."
     )
     zookeeper_ssl_enabled_protocols = Option(
         "zookeeper.ssl.enabled.protocols", None, kind=Kind.LIST, importance="low",
@@ -84,13 +90,13 @@ class ZkTlsOptions(OptionTable, no_effect="connections to ZooKeeper cannot use T
     )
     zookeeper_ssl_endpoint_identification_algorithm = Option(
         "zookeeper.ssl.endpoint.identification.algorithm", "HTTPS", importance="low",
-        about="Algorithm that checks the server's name against its certificate; empty: no check.",
+        about="HTTPS: the server's certificate must name it; empty: any name will do.",
     )  # fmt: skip
     zookeeper_ssl_crl_enable = Option(
-        "zookeeper.ssl.crl.enable", False, importance="low", about="Check revocation lists."
+        "zookeeper.ssl.crl.enable", False, importance="low", about="Check revocation lists: refused at the start."
     )
     zookeeper_ssl_ocsp_enable = Option(
-        "zookeeper.ssl.ocsp.enable", False, importance="low", about="Check revocation online."
+        "zookeeper.ssl.ocsp.enable", False, importance="low", about="Check revocation online: refused at the start."
     )
 
 
@@ -121,11 +127,7 @@ class ZkOptions(ZkTlsOptions):
         "zookeeper.max.in.flight.requests", 10, at_least(1), importance="high",
         about="Most requests in flight; further requests wait until a response arrives.",
     )  # fmt: skip
-    zookeeper_ssl_client_enable = Option("zookeeper.ssl.client.enable", False, about="Connect with TLS.")
-    zookeeper_client_cnxn_socket = Option(
-        "zookeeper.clientCnxnSocket", None, kind=Kind.STRING, no_effect="a Java class",
-        about="Class of the Java client's socket.",
-    )
+
     def connect_string(self) -> ConnectString:
         """The parsed zookeeper.connect. Raises ConfigError if it is not set or malformed."""
         if not self.zookeeper_connect:

@@ -13,6 +13,7 @@ import logging
 import os
 import select
 import socket
+import ssl
 import threading
 import time
 from collections import deque
@@ -20,6 +21,8 @@ from collections.abc import Callable
 from typing import Any
 
 from kazoo.handlers.threading import KazooTimeoutError
+
+from kafka_py.zk.secured.tls_link import TlsLink
 
 _log = logging.getLogger(__name__)
 
@@ -99,12 +102,15 @@ class BufferedSocket:
     def recv(self, size: int) -> bytes:
         """Up to `size` bytes, b"" at the end of the stream. Raises BlockingIOError when no data is available."""
         if self._position == len(self._buffer):
-            self._buffer = self._socket.recv(max(size, _READ_SIZE))
+            self._buffer = self._received(max(size, _READ_SIZE))
             self.was_answered = True
             self._position = 0
         piece = self._buffer[self._position : self._position + size]
         self._position += len(piece)
         return piece
+
+    def _received(self, size: int) -> bytes:
+        return self._socket.recv(size)
 
     def allow_write(self, timeout_s: float | None) -> None:
         """Sets the time limit of the next `send`."""
@@ -115,11 +121,53 @@ class BufferedSocket:
         try:
             return self._socket.send(data)
         except BlockingIOError:
-            poll = select.poll()
-            poll.register(self._socket, select.POLLOUT)
-            if not poll.poll(None if self._write_timeout is None else self._write_timeout * 1000):
-                raise KazooTimeoutError("socket time-out during write") from None
+            self._wait(select.POLLOUT)
             return self._socket.send(data)
+
+    def _wait(self, events: int) -> None:
+        poll = select.poll()
+        poll.register(self._socket, events)
+        if not poll.poll(None if self._write_timeout is None else self._write_timeout * 1000):
+            raise KazooTimeoutError("socket time-out during write") from None
+
+
+class TlsSocket(BufferedSocket):
+    """The same with TLS. on_error: called with an error of TLS, which is raised as well."""
+
+    def __init__(self, sock: ssl.SSLSocket, on_error: Callable[[ssl.SSLError], None]) -> None:
+        super().__init__(sock)
+        self._secured = sock
+        self._on_error = on_error
+
+    def shutdown(self) -> None:
+        """Shuts the connection down; from any thread. The session of TLS is left to kazoo's thread."""
+        try:
+            socket.socket.shutdown(self._secured, socket.SHUT_RDWR)
+        except OSError:
+            pass
+
+    def pending(self) -> int:
+        """Bytes that can be read without a system call, those that are decrypted included."""
+        return super().pending() + self._secured.pending()
+
+    def _received(self, size: int) -> bytes:
+        try:
+            return self._secured.recv(size)
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            raise
+        except ssl.SSLError as error:
+            self._on_error(error)
+            raise
+
+    def send(self, data: bytes | memoryview) -> int:
+        """Sends; waits only if the kernel's buffer is full. Raises KazooTimeoutError."""
+        while True:
+            try:
+                return self._secured.send(data)
+            except ssl.SSLWantWriteError:
+                self._wait(select.POLLOUT)
+            except ssl.SSLWantReadError:
+                self._wait(select.POLLIN)
 
 
 class Bell:
@@ -160,15 +208,17 @@ class Bell:
 class LoopHandler:
     """kazoo's handler interface with a single thread, which reads and writes the connection.
 
-    server_count: servers in the connect string, among which the connection time-out is divided.
+    server_count: servers in the connect string, among which the connection time-out is divided. tls: None for plain
+    connections.
     """
 
     name = "event_loop_handler"
     timeout_exception = KazooTimeoutError
     sleep_func = staticmethod(time.sleep)
 
-    def __init__(self, server_count: int) -> None:
+    def __init__(self, server_count: int, tls: TlsLink | None = None) -> None:
         self._server_count = server_count
+        self._tls = tls
         self._barred = False
         self._first_answer_s = FIRST_ANSWER_S
         self.running = False
@@ -202,17 +252,28 @@ class LoopHandler:
                 return ready, [], []
         return _readable(readers, timeout), [], []
 
-    def create_connection(self, address: tuple[str, int], timeout: float, **_tls: Any) -> BufferedSocket:
-        """Connects. Raises OSError."""
+    def create_connection(
+        self, address: tuple[str, int], timeout: float, hostname: str = "", **_tls: Any
+    ) -> BufferedSocket:
+        """Connects. hostname: the server's name in the connect string. Raises OSError."""
         if self._barred:
             raise OSError("the session has expired")
         try:
-            sock = socket.create_connection(address, min(timeout / self._server_count, self._first_answer_s))
+            if self._tls is None:
+                return BufferedSocket(self._dial(address, timeout))
+            return self._secured(self._tls, hostname or address[0], address, timeout)
         except TimeoutError:
             self._first_answer_s *= 2
             raise
+
+    def _dial(self, address: tuple[str, int], timeout: float) -> socket.socket:
+        sock = socket.create_connection(address, min(timeout / self._server_count, self._first_answer_s))
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return BufferedSocket(sock)
+        return sock
+
+    def _secured(self, tls: TlsLink, host: str, address: tuple[str, int], timeout: float) -> TlsSocket:
+        sock = tls.connect(lambda: self._dial(address, timeout), host, *address)
+        return TlsSocket(sock, lambda error: tls.report(error, host, address[1]))
 
     def create_socket_pair(self) -> tuple[Bell, Bell]:
         return Bell.pair()

@@ -3,8 +3,8 @@
 The part of kazoo_session.py that runs on kazoo's thread. kazoo is used as a connection (framing, pings, reconnects
 within the session); all its events are posted to the owner on the loop. It keeps no watches, and after the session has
 expired it must not connect again, which would silently open another session. Uses kazoo members that are not
-documented: `_call`, `_connection._read_watch_event`, `_connection._socket`; the contract suite fails if one of them
-changes.
+documented: `_call`, `_connection._read_watch_event`, `_connection._socket`, and where sessions log in
+`_connection.sasl_options` and `_connection._authenticate_with_sasl`; the contract suite fails if one of them changes.
 """
 
 from __future__ import annotations
@@ -22,12 +22,17 @@ from kazoo.retry import KazooRetry
 from kafka_py.zk.configs import ConnectString
 from kafka_py.zk.kazoo_bridge import LoopHandler, LoopInbox
 from kafka_py.zk.requests import read_watch_event
+from kafka_py.zk.secured.digest_md5 import LoginFailed
+from kafka_py.zk.secured.logins import log_in
+from kafka_py.zk.secured.protection import UNSECURED, Protection
+from kafka_py.zk.secured.tls_link import TlsLink
 from kafka_py.zk.session import (
     AuthFailed,
     BadArguments,
     BadVersion,
     ConnectionLoss,
     InvalidAcl,
+    LoginRequired,
     NoAuth,
     NoChildrenForEphemerals,
     NodeExists,
@@ -64,6 +69,7 @@ _ERRORS: dict[type[Exception], type[ZkError]] = {
     kazoo_errors.SessionMovedError: ConnectionLoss,
     kazoo_errors.SessionExpiredError: SessionExpired,
     kazoo_errors.AuthFailedError: AuthFailed,
+    kazoo_errors.SessionClosedRequireSaslError: LoginRequired,
 }
 
 
@@ -84,8 +90,16 @@ class ConnectionOwner(Protocol):
         """The connection is lost. last_zxid: of the last response read; newer changes may have been missed."""
         ...
 
-    def on_lost(self, connection: KazooConnection, state: SessionState) -> None:
-        """The session has ended. state: EXPIRED or AUTH_FAILED."""
+    def on_logged_in(self, connection: KazooConnection) -> None:
+        """A login has succeeded, before `on_connected`."""
+        ...
+
+    def on_tls_failure(self, connection: KazooConnection, reason: str) -> None:
+        """A connection with TLS could not be opened; further attempts follow."""
+        ...
+
+    def on_lost(self, connection: KazooConnection, state: SessionState, reason: str = "") -> None:
+        """The session has ended. state: EXPIRED or AUTH_FAILED. reason: why the login was refused."""
         ...
 
     def on_event(self, connection: KazooConnection, event: WatchEvent) -> None: ...
@@ -145,11 +159,15 @@ class KazooConnection:
         session_timeout_ms: int,
         max_in_flight: int,
         credentials: tuple[int, bytes] | None = None,
+        protection: Protection = UNSECURED,
     ) -> None:
         """credentials: session id and password of an existing session to take over."""
         self.owner = owner
         self.inbox = LoopInbox(asyncio.get_running_loop())
-        self._handler = LoopHandler(len(connect.servers))
+        tls = None if protection.tls is None else TlsLink(protection.tls, self._on_tls_failure)
+        self._handler = LoopHandler(len(connect.servers), tls)
+        self._protection = protection
+        self._refusal = ""
         self._ending = False
         # Both threads use the window: a response lets the next request be sent without a turn of the loop.
         self._lock = threading.RLock()
@@ -170,6 +188,9 @@ class KazooConnection:
         )
         self._client.add_listener(self._on_state)
         self._client._connection._read_watch_event = self._on_watch_bytes
+        if protection.login is not None:
+            self._client._connection.sasl_options = {}  # not None: has kazoo log in
+            self._client._connection._authenticate_with_sasl = self._log_in
 
     def start(self) -> None:
         """Starts to connect, with unlimited retries; does not block."""
@@ -237,13 +258,28 @@ class KazooConnection:
 
     def _on_state(self, state: str) -> None:
         if state == KazooState.CONNECTED:
-            self.inbox.post(self.owner.on_connected, self, self._client.client_id)
+            if self._protection.login is None:  # else requests wait for the login
+                self.inbox.post(self.owner.on_connected, self, self._client.client_id)
         elif state == KazooState.SUSPENDED:
             self.inbox.post(self.owner.on_suspended, self, self._client.last_zxid)
         elif not self._ending:
             self._handler.bar()
             refused = self._client.client_state == KeeperState.AUTH_FAILED
-            self.inbox.post(self.owner.on_lost, self, SessionState.AUTH_FAILED if refused else SessionState.EXPIRED)
+            ended = SessionState.AUTH_FAILED if refused else SessionState.EXPIRED
+            self.inbox.post(self.owner.on_lost, self, ended, self._refusal)
+
+    def _log_in(self, host: str, timeout_s: float) -> None:
+        assert self._protection.login is not None
+        try:
+            log_in(self._client._connection, self._protection.login.exchange(), timeout_s)
+        except LoginFailed as failure:
+            self._refusal = f"{self._protection.login_origin}, at {host}: {failure}"
+            raise kazoo_errors.AuthFailedError(str(failure)) from None
+        self.inbox.post(self.owner.on_logged_in, self)
+        self.inbox.post(self.owner.on_connected, self, self._client.client_id)
+
+    def _on_tls_failure(self, reason: str) -> None:
+        self.inbox.post(self.owner.on_tls_failure, self, reason)
 
     def _on_watch_bytes(self, buffer: bytes, offset: int) -> None:
         event = read_watch_event(buffer, offset)

@@ -14,26 +14,29 @@ import logging
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
-from kazoo.protocol.serialization import Create, Delete, SetData
-from kazoo.security import OPEN_ACL_UNSAFE
+from kazoo.protocol.serialization import Delete, SetData
 
 from kafka_py.base.clock import Clock, SystemClock
-from kafka_py.base.errors import ConfigError
 from kafka_py.zk.configs import ConnectString, ZkOptions
 from kafka_py.zk.kazoo_connection import KazooConnection, Request, zk_error
 from kafka_py.zk.lifecycle import AUTH_FAILED, CLOSED, CONNECTED, CONNECTING, EXPIRED, SUSPENDED, SessionLifecycle
 from kafka_py.zk.requests import (
+    AccessRequest,
     ChildrenRequest,
     CreateRequest,
     DeleteRequest,
     ExistsRequest,
     GetRequest,
     MultiRequest,
+    SetAccessRequest,
     SetRequest,
     SetWatchesRequest,
     ZkSyncRequest,
+    kazoo_create,
     kazoo_operation,
 )
+from kafka_py.zk.secured.access_lists import AccessList, access_list_of
+from kafka_py.zk.secured.protection import UNSECURED, Protection
 from kafka_py.zk.session import (
     ANY_VERSION,
     AuthFailed,
@@ -72,7 +75,7 @@ class KazooSession(SessionLifecycle):
 
     connect: servers and chroot. connection_timeout_ms: for the first connection only; None: the session timeout.
     create_chroot: create the chroot's znodes when connecting, as brokers do; tools do not. credentials: session id and
-        password of an existing session to take over.
+        password of an existing session to take over. protection: TLS, login, access lists. connect_setting: for errors.
     """
 
     def __init__(
@@ -85,6 +88,8 @@ class KazooSession(SessionLifecycle):
         create_chroot: bool = False,
         credentials: tuple[int, bytes] | None = None,
         clock: Clock | None = None,
+        protection: Protection = UNSECURED,
+        connect_setting: str = "zookeeper.connect",
     ) -> None:
         super().__init__(clock or SystemClock())
         self._connect = ConnectString.parse(connect) if isinstance(connect, str) else connect
@@ -94,6 +99,10 @@ class KazooSession(SessionLifecycle):
         self._max_in_flight = max_in_flight
         self._create_chroot = create_chroot
         self._credentials = credentials
+        self._protection = protection
+        self._connect_setting = connect_setting
+        self._tls_failure = ""
+        self._refusal = ""
         self._connection: KazooConnection | None = None
         self._opened: asyncio.Future[None] | None = None
         self._session_id = 0
@@ -106,14 +115,11 @@ class KazooSession(SessionLifecycle):
         self._broken = False
 
     @classmethod
-    def of(cls, options: ZkOptions, *, clock: Clock | None = None, create_chroot: bool = True) -> Self:
+    def of(
+        cls, options: ZkOptions, *, clock: Clock | None = None, create_chroot: bool = True,
+        protection: Protection = UNSECURED, connect_setting: str = "zookeeper.connect",
+    ) -> Self:  # fmt: skip
         """A broker's session. Raises ConfigError."""
-        if options.zookeeper_ssl_client_enable:
-            raise ConfigError("zookeeper.ssl.client.enable=true: TLS connections to ZooKeeper are not available")
-        if options.zookeeper_set_acl:
-            raise ConfigError(
-                "zookeeper.set.acl is true, but the connection to ZooKeeper is not authenticated (SASL or TLS)"
-            )
         return cls(
             options.connect_string(),
             session_timeout_ms=options.zookeeper_session_timeout_ms,
@@ -121,6 +127,8 @@ class KazooSession(SessionLifecycle):
             max_in_flight=options.zookeeper_max_in_flight_requests,
             create_chroot=create_chroot,
             clock=clock,
+            protection=protection,
+            connect_setting=connect_setting,
         )
 
     # ---- life
@@ -140,9 +148,10 @@ class KazooSession(SessionLifecycle):
                 await self._open()
         except TimeoutError:
             await self.close()
+            reason = f"; {self._tls_failure}" if self._tls_failure else ""
             raise ConnectTimeout(
-                detail=f"no server of zookeeper.connect={self._connect} answered within "
-                f"{self._connection_timeout_ms} ms (zookeeper.connection.timeout.ms)"
+                detail=f"no server of {self._connect_setting}={self._connect} answered within "
+                f"{self._connection_timeout_ms} ms (zookeeper.connection.timeout.ms){reason}"
             ) from None
         except AuthFailed:
             await self.close()
@@ -157,14 +166,16 @@ class KazooSession(SessionLifecycle):
         await asyncio.shield(self._opened)
 
     def _new_connection(self, credentials: tuple[int, bytes] | None) -> KazooConnection:
-        return KazooConnection(self, self._connect, self._session_timeout_ms, self._max_in_flight, credentials)
+        return KazooConnection(
+            self, self._connect, self._session_timeout_ms, self._max_in_flight, credentials, self._protection
+        )
 
     async def _ensure_chroot(self) -> None:
         parts = self._chroot.strip("/").split("/")
         for path in itertools.accumulate(parts, lambda above, name: f"{above}/{name}", initial=""):
             if path:
                 try:
-                    await self._submit(CreateRequest(Create(path, None, OPEN_ACL_UNSAFE, 0)), path)
+                    await self._submit(CreateRequest(self._creation(CreateOp(path), path)), path)
                 except NodeExists:
                     continue
 
@@ -194,6 +205,7 @@ class KazooSession(SessionLifecycle):
             return
         self._credentials = credentials
         self._session_id = credentials[0]
+        self._tls_failure = self._refusal = ""
         for piece in self._watches_to_arm():
             connection.call(Request(next(self._numbers), piece, ""))
         for request in sorted(self._waiting, key=lambda request: request.number):
@@ -209,9 +221,22 @@ class KazooSession(SessionLifecycle):
             self._last_zxid = last_zxid
             self._become(SUSPENDED)
 
-    def on_lost(self, connection: KazooConnection, state: SessionState) -> None:
+    def on_logged_in(self, connection: KazooConnection) -> None:
+        if connection is self._connection and self._report_login is not None:
+            self._report_login()
+
+    def on_tls_failure(self, connection: KazooConnection, reason: str) -> None:
+        if connection is not self._connection or reason == self._tls_failure:
+            return
+        self._tls_failure = reason
+        _log.warning("ZooKeeper cannot be reached with TLS: %s", reason)
+
+    def on_lost(self, connection: KazooConnection, state: SessionState, reason: str = "") -> None:
         if connection is not self._connection or self._state is CLOSED:
             return
+        if state is AUTH_FAILED and reason != self._refusal:
+            self._refusal = reason
+            _log.error("ZooKeeper refuses the login: %s", reason)
         self._connection = None
         connection.stop()
         if self._state is CONNECTING and state is EXPIRED:
@@ -223,7 +248,7 @@ class KazooSession(SessionLifecycle):
         self._fail_waiting(SessionExpired if state is EXPIRED else AuthFailed)
         self._become(state)
         if state is AUTH_FAILED and self._opened is not None and not self._opened.done():
-            self._opened.set_exception(AuthFailed())
+            self._opened.set_exception(AuthFailed(detail=reason))
 
     def on_event(self, connection: KazooConnection, event: WatchEvent) -> None:
         if connection is self._connection and self._state is not CLOSED:
@@ -325,9 +350,10 @@ class KazooSession(SessionLifecycle):
         return names
 
     async def create(
-        self, path: str, data: bytes | None = None, *, ephemeral: bool = False, sequence: bool = False
-    ) -> tuple[str, Stat]:
-        operation = kazoo_operation(CreateOp(path, data, ephemeral, sequence), self._full(path))
+        self, path: str, data: bytes | None = None, *, ephemeral: bool = False, sequence: bool = False,
+        access: AccessList | None = None,
+    ) -> tuple[str, Stat]:  # fmt: skip
+        operation = self._creation(CreateOp(path, data, ephemeral, sequence, access), self._full(path))
         created, stat = await self._submit(CreateRequest(operation), path)
         return self._below_chroot(created), stat
 
@@ -338,8 +364,24 @@ class KazooSession(SessionLifecycle):
     async def delete(self, path: str, version: int = ANY_VERSION) -> None:
         await self._submit(DeleteRequest(Delete(self._full(path), version)), path)
 
+    def _creation(self, op: CreateOp, full_path: str) -> Any:
+        entries = access_list_of(op.path, protected=self._protection.protects) if op.access is None else op.access
+        return kazoo_create(op, full_path, entries)
+
+    async def access(self, path: str) -> tuple[AccessList, Stat]:
+        found: tuple[AccessList, Stat] = await self._submit(AccessRequest(self._full(path)), path)
+        return found
+
+    async def set_access(self, path: str, entries: AccessList, version: int = ANY_VERSION) -> Stat:
+        stat: Stat = await self._submit(SetAccessRequest(self._full(path), entries, version), path)
+        return stat
+
     async def multi(self, ops: Sequence[Op]) -> list[OpResult]:
-        operations = [kazoo_operation(op, self._full(op.path)) for op in ops]
+        operations = [
+            self._creation(op, self._full(op.path)) if isinstance(op, CreateOp)
+            else kazoo_operation(op, self._full(op.path))
+            for op in ops
+        ]  # fmt: skip
         results = await self._submit(MultiRequest(operations), ops[0].path if ops else "/")
         for index, result in enumerate(results):
             if isinstance(result, Exception) and getattr(result, "code", 0) not in _ROLLED_BACK:

@@ -58,6 +58,7 @@ class SessionLifecycle:
         self._renewing = asyncio.Lock()
         self._watches = WatchTable()
         self._report_latency: Callable[[float], None] | None = None
+        self._report_login: Callable[[], None] | None = None
 
     @property
     def state(self) -> SessionState:
@@ -76,6 +77,9 @@ class SessionLifecycle:
 
     def report_latency(self, report: Callable[[float], None]) -> None:
         self._report_latency = report
+
+    def report_logins(self, report: Callable[[], None]) -> None:
+        self._report_login = report
 
     def supervise(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor.child()

@@ -55,5 +55,9 @@ def measure(session: ZkSession, registry: MetricRegistry) -> None:
             case SessionState.AUTH_FAILED:
                 metrics.auth_failures += 1
 
+    def count_login() -> None:
+        metrics.sasl_logins += 1
+
     session.add_listener(count)
+    session.report_logins(count_login)
     session.report_latency(client.latency.update)

@@ -22,9 +22,10 @@ from kazoo.protocol.serialization import (
     read_string,
     write_string,
 )
-from kazoo.security import OPEN_ACL_UNSAFE
+from kazoo.security import ACL, Id
 
-from kafka_py.zk.session import CheckOp, CreateOp, DeleteOp, EventType, Op, SetOp, Stat, WatchEvent
+from kafka_py.zk.secured.access_lists import Access, AccessEntry, AccessList
+from kafka_py.zk.session import CheckOp, CreateOp, DeleteOp, EventType, SetOp, Stat, WatchEvent
 
 _INT = struct.Struct("!i")
 _TWO_INTS = struct.Struct("!ii")
@@ -101,6 +102,57 @@ class ChildrenRequest(_Read):
             name, offset = read_string(buffer, offset)
             names.append(name)
         return names
+
+
+class AccessRequest:
+    """Returns the access list of a znode and the Stat. Layout: path; in the response the entries before the Stat."""
+
+    __slots__ = ("path",)
+    type = 6
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def serialize(self) -> bytes:
+        return bytes(write_string(self.path))
+
+    @staticmethod
+    def deserialize(buffer: bytes, offset: int) -> tuple[AccessList, Stat]:
+        (count,) = _INT.unpack_from(buffer, offset)
+        offset += _INT.size
+        entries = []
+        for _ in range(count):
+            (access,) = _INT.unpack_from(buffer, offset)
+            scheme, offset = read_string(buffer, offset + _INT.size)
+            identity, offset = read_string(buffer, offset)
+            entries.append(AccessEntry(Access(access), scheme, identity))
+        return tuple(entries), _read_stat(buffer, offset)
+
+
+class SetAccessRequest:
+    """Replaces the access list of a znode; returns the new Stat.
+
+    Layout: path, entries (access i32, scheme, id) after their count, version i32.
+    """
+
+    __slots__ = ("entries", "path", "version")
+    type = 7
+
+    def __init__(self, path: str, entries: AccessList, version: int) -> None:
+        self.path = path
+        self.entries = entries
+        self.version = version
+
+    def serialize(self) -> bytes:
+        out = bytearray(write_string(self.path))
+        out += _INT.pack(len(self.entries))
+        for entry in self.entries:
+            out += _INT.pack(entry.access) + write_string(entry.scheme) + write_string(entry.id)
+        return bytes(out) + _INT.pack(self.version)
+
+    @staticmethod
+    def deserialize(buffer: bytes, offset: int) -> Stat:
+        return _read_stat(buffer, offset)
 
 
 class _Write:
@@ -232,13 +284,17 @@ class SetWatchesRequest:
         return True
 
 
-def kazoo_operation(op: Op, path: str) -> Any:
-    """An operation with its path below the chroot."""
+def kazoo_create(op: CreateOp, path: str, entries: AccessList) -> Create:
+    """A creation at `path`, which is absolute, with this access list."""
+    access_list = [ACL(int(entry.access), Id(entry.scheme, entry.id)) for entry in entries]
+    return Create(path, op.data, access_list, (1 if op.ephemeral else 0) | (2 if op.sequence else 0))
+
+
+def kazoo_operation(op: CheckOp | SetOp | DeleteOp, path: str) -> Any:
+    """An operation at `path`, which is absolute."""
     match op:
         case CheckOp():
             return CheckVersion(path, op.version)
-        case CreateOp():
-            return Create(path, op.data, OPEN_ACL_UNSAFE, (1 if op.ephemeral else 0) | (2 if op.sequence else 0))
         case SetOp():
             return SetData(path, op.data, op.version)
         case DeleteOp():

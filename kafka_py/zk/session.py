@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from kafka_py.base.supervision import Supervisor
+from kafka_py.zk.secured.access_lists import AccessList
 
 ANY_VERSION = -1
 
@@ -169,6 +170,12 @@ class AuthFailed(ZkError):
     reason = "ZooKeeper authentication failed"
 
 
+class LoginRequired(ZkError):
+    """The ensemble closes sessions that have not logged in."""
+
+    reason = "ZooKeeper requires a login"
+
+
 class ConnectTimeout(ZkError):
     """No server could be reached in time; `detail` names the addresses and the settings."""
 
@@ -194,12 +201,16 @@ class CheckOp(NamedTuple):
 
 
 class CreateOp(NamedTuple):
-    """Creates a znode; data None is a null buffer, which differs from an empty one. Its result is the path."""
+    """Creates a znode; data None is a null buffer, which differs from an empty one. Its result is the path.
+
+    access: None for the list that the session gives to a znode of that path.
+    """
 
     path: str
     data: bytes | None = None
     ephemeral: bool = False
     sequence: bool = False
+    access: AccessList | None = None
 
 
 class SetOp(NamedTuple):
@@ -278,6 +289,10 @@ class ZkSession(Protocol):
         """Reports failures of the renewal, of listeners, hooks and watches to `supervisor` from now on."""
         ...
 
+    def report_logins(self, report: Callable[[], None]) -> None:
+        """Calls `report` after each login to a server."""
+        ...
+
     def report_latency(self, report: Callable[[float], None]) -> None:
         """Calls `report` with the latency of each request, in ms from its issue to its response."""
         ...
@@ -295,14 +310,26 @@ class ZkSession(Protocol):
         ...
 
     async def create(
-        self, path: str, data: bytes | None = None, *, ephemeral: bool = False, sequence: bool = False
-    ) -> tuple[str, Stat]:
-        """The path as created (with `sequence`, a sequence number of 10 digits is appended) and its Stat."""
+        self, path: str, data: bytes | None = None, *, ephemeral: bool = False, sequence: bool = False,
+        access: AccessList | None = None,
+    ) -> tuple[str, Stat]:  # fmt: skip
+        """The path as created (with `sequence`, a sequence number of 10 digits is appended) and its Stat.
+
+        access: as in CreateOp.
+        """
         ...
 
     async def set(self, path: str, data: bytes | None, version: int = ANY_VERSION) -> Stat: ...
 
     async def delete(self, path: str, version: int = ANY_VERSION) -> None: ...
+
+    async def access(self, path: str) -> tuple[AccessList, Stat]:
+        """The znode's access list, and its Stat, whose `aversion` counts the changes of the list."""
+        ...
+
+    async def set_access(self, path: str, entries: AccessList, version: int = ANY_VERSION) -> Stat:
+        """Replaces the access list, expecting the `aversion` to be `version`."""
+        ...
 
     async def multi(self, ops: Sequence[Op]) -> list[OpResult]:
         """Carries out all operations in order, or none. Raises MultiFailed with the first operation that failed."""

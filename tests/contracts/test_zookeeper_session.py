@@ -12,6 +12,7 @@ from kafka_py.testing.peers.tcp_proxy import TcpProxy
 from kafka_py.testing.zookeeper import FakeZookeeper, expire_real_session
 from kafka_py.zk.configs import ConnectString
 from kafka_py.zk.kazoo_session import KazooSession
+from kafka_py.zk.secured.access_lists import OPEN, Access, AccessEntry
 from kafka_py.zk.session import (
     BadArguments,
     BadVersion,
@@ -19,6 +20,7 @@ from kafka_py.zk.session import (
     CreateOp,
     DeleteOp,
     EventType,
+    InvalidAcl,
     MultiFailed,
     NoChildrenForEphemerals,
     NodeExists,
@@ -660,3 +662,23 @@ async def test_a_watch_that_raises_harms_nobody(world):
     await zk.get("/a", events)
     await zk.set("/a", b"")
     assert await events.wait() == [(EventType.CHANGED, "/a")]
+
+
+@on_both
+async def test_an_access_list_is_read_and_replaced_and_its_versions_are_counted(world):
+    session = await world.session()
+    path, _ = await session.create("/a")
+    entries, stat = await session.access(path)
+    assert (entries, stat.aversion) == (OPEN, 0)
+    readable = (AccessEntry(Access.READ | Access.ADMIN, "world", "anyone"),)
+    stat = await session.set_access(path, readable, 0)
+    assert (stat.version, stat.aversion) == (0, 1)
+    entries, again = await session.access(path)
+    assert (entries, again) == (readable, stat)
+    with pytest.raises(BadVersion):
+        await session.set_access(path, OPEN, 0)
+    with pytest.raises(InvalidAcl):
+        await session.set_access(path, ())
+    with pytest.raises(NoNode):
+        await session.set_access("/missing", OPEN)
+    assert (await session.set_access(path, OPEN)).aversion == 2

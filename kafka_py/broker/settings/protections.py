@@ -13,6 +13,7 @@ from typing import NamedTuple
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.options import Option, OptionTable
 from kafka_py.base.plugins import find_class
+from kafka_py.zk.configs import ZkTlsOptions
 
 OVERRIDE = "kafka_py.unenforced.settings"
 
@@ -35,9 +36,6 @@ class Protection(NamedTuple):
 
 
 PROTECTIONS = {
-    "authorizer.zookeeper.url": Protection(
-        frozenset(), "this broker reads the ACLs from the ensemble of zookeeper.connect only"
-    ),
     "principal.builder.class": Protection(
         frozenset({"org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder"}),
         "there is no such Python class with a method build, and this broker cannot run a Java class",
@@ -46,7 +44,17 @@ PROTECTIONS = {
 }
 
 
-AUTHORIZER_SETTINGS = ("super.users", "allow.everyone.if.no.acl.found")
+AUTHORIZER_ZOOKEEPER = "authorizer.zookeeper."
+"""What settings of the authorizer's own session begin with: those of the broker's session with `authorizer.` before."""
+AUTHORIZER_ZOOKEEPER_URL = "authorizer.zookeeper.url"
+AUTHORIZER_SETTINGS = (
+    "super.users",
+    "allow.everyone.if.no.acl.found",
+    AUTHORIZER_ZOOKEEPER_URL,
+    *(f"{AUTHORIZER_ZOOKEEPER}{end}" for end in ("connection.timeout.ms", "session.timeout.ms",
+                                                 "max.in.flight.requests")),
+    *(f"authorizer.{name}" for name in ZkTlsOptions.ROWS),
+)  # fmt: skip
 """Settings that are read by the authorizer, and by nobody else."""
 
 

@@ -3,6 +3,7 @@
     background.py          blocking work in threads, counted
     server_environment.py  the environment: clock, chance, files, network, ZooKeeper
     broker_environment.py  the environment of a broker's parts
+    zookeeper_sessions.py  the broker's session with ZooKeeper, and the authorizer's
     authority.py           the broker's authorizer
     replica_wiring.py      fetchers and in-sync sets of a broker
     coordinators.py        the coordinators of a broker, of groups and of transactions

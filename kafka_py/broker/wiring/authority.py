@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import gc
 
-from kafka_py.base.chance import Chance
-from kafka_py.base.clock import Clock
 from kafka_py.base.supervision import Supervisor
 from kafka_py.broker.settings.configs import BrokerConfig
+from kafka_py.broker.wiring.server_environment import ServerEnvironment
+from kafka_py.broker.wiring.zookeeper_sessions import authorizer_session
 from kafka_py.security.acls.authorization import ALLOW_ALL, Authorizer
 from kafka_py.zk.acls import AclStore
+from kafka_py.zk.store import ZkStore
 
 BY_ACLS = ("kafka.security.authorizer.AclAuthorizer", "kafka.security.auth.SimpleAclAuthorizer")
 """The classes of Apache Kafka in whose place this broker has AclAuthorizer."""
@@ -21,9 +22,12 @@ _FIRST_WITH_PREFIXED = "2.0-IV1"
 
 
 def make_authorizer(
-    config: BrokerConfig, store: AclStore, clock: Clock, chance: Chance, supervisor: Supervisor
+    config: BrokerConfig, store: AclStore, outside: ServerEnvironment, supervisor: Supervisor
 ) -> Authorizer:
-    """The configured authorizer, not yet started. Raises ConfigError for a class that does not exist or fit."""
+    """The configured authorizer, not yet started. Raises ConfigError for a class that does not exist or fit.
+
+    store: in the broker's own session, which has the ACLs unless `authorizer.zookeeper.*` says otherwise.
+    """
     name = config.authorizer_class_name.strip()
     if not name:
         return ALLOW_ALL
@@ -36,8 +40,13 @@ def make_authorizer(
     from kafka_py.security.acls.keeper import AclKeeper
 
     with_prefixed = config.inter_broker_version().at_least(_FIRST_WITH_PREFIXED)
+    session = authorizer_session(config, outside)
+    if session is not None:
+        session.supervise(supervisor)
+        store = ZkStore(session).acls
     return AclAuthorizer(
-        AclKeeper(store, clock, chance, supervisor, with_prefixed=with_prefixed, settle=gc.freeze),
+        AclKeeper(store, outside.clock, outside.chance, supervisor, with_prefixed=with_prefixed, settle=gc.freeze),
         super_users_of(properties),
         allowed_without_acls=allowed_without_acls(properties),
+        own_session=session,
     )

@@ -24,6 +24,7 @@ class ServerEnvironment(Environment):
     files: the file system of the logs. network: creates sockets. session: of ZooKeeper, not yet connected; None for one
     over TCP according to the settings. executor: runs blocking work; None for a pool of the broker's own. watch:
     measures the event loop; may be None. login_sections: of the login file (java.security.auth.login.config).
+    java_properties: those that KAFKA_OPTS sets for Java, of which some are ZooKeeper's.
     """
 
     files: Files = field(default_factory=RealFiles)
@@ -32,3 +33,4 @@ class ServerEnvironment(Environment):
     executor: Executor | None = None
     watch: LoopWatch | None = None
     login_sections: Mapping[str, list[LoginModule]] = field(default_factory=dict)
+    java_properties: Mapping[str, str] = field(default_factory=dict)

@@ -19,7 +19,8 @@ def parser() -> CommandParser:
     table.option("--authorizer", f"DEPRECATED: the authorizer's class; only {AUTHORIZERS[0]}.", metavar="String: class")
     table.repeatable("--authorizer-properties", "DEPRECATED, required without --bootstrap-server: "
                      "zookeeper.connect=host:port, where the ACLs are.", metavar="String: key=value")  # fmt: skip
-    table.option("--zk-tls-config-file", "Property file for TLS to ZooKeeper.", metavar="String: file")
+    table.option("--zk-tls-config-file", "Property file with zookeeper.ssl.* for the connection to ZooKeeper.",
+                 metavar="String: file")  # fmt: skip
     table.flag("--add", "Add ACLs.")
     table.flag("--remove", "Remove ACLs.")
     table.flag("--list", "List ACLs, of the given resources or all.")

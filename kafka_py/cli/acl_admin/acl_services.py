@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -87,8 +88,11 @@ async def service_of(options: argparse.Namespace) -> AsyncIterator[AclService]:
     from kafka_py.base.clock import SYSTEM_CLOCK
     from kafka_py.cli.common.zookeeper_connection import connected
     from kafka_py.security.acls.keeper import AclKeeper
+    from kafka_py.security.zookeeper.protections import acls_protection
 
-    async with connected(zookeeper_of(options)) as store:
+    connect = zookeeper_of(options)
+    protection = acls_protection(os.environ, authorizer_properties(options), options.zk_tls_config_file)
+    async with connected(connect, protection) as store:
         keeper = AclKeeper(store.acls, SYSTEM_CLOCK, Chance())
         try:
             await keeper.start()
@@ -101,8 +105,13 @@ def zookeeper_of(options: argparse.Namespace) -> str:
     """The connect string. Raises CommandFailed if it is not there, or for an authorizer that is not Apache's own."""
     if options.authorizer not in (None, *AUTHORIZERS):
         raise CommandFailed(f"the class {options.authorizer} cannot be loaded, only {AUTHORIZERS[0]} is known")
-    pairs: dict[str, str] = dict(pair.strip().split("=", 1) for pair in options.authorizer_properties if "=" in pair)
+    pairs = authorizer_properties(options)
     connect = pairs.get("authorizer.zookeeper.url") or pairs.get("zookeeper.connect")
     if not connect:
         raise CommandFailed("--authorizer-properties has no zookeeper.connect=host:port")
     return connect
+
+
+def authorizer_properties(options: argparse.Namespace) -> dict[str, str]:
+    """The pairs of --authorizer-properties."""
+    return dict(pair.strip().split("=", 1) for pair in options.authorizer_properties if "=" in pair)

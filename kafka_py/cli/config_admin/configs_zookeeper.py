@@ -6,6 +6,7 @@ but for the rates of replication. Source: docs/reference/tools.md, section 3; do
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Mapping
 
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -15,6 +16,7 @@ from kafka_py.cli.common.command import Refused
 from kafka_py.cli.common.zookeeper_connection import on_zookeeper
 from kafka_py.cli.config_admin.entities import TOPICS, Changes, Entity, in_hash_order
 from kafka_py.log.model.configs import LogConfig
+from kafka_py.security.zookeeper.protections import command_protection
 from kafka_py.zk.config_znodes import DEFAULT_ENTITY, entity_path
 from kafka_py.zk.store import ZkStore
 
@@ -31,17 +33,20 @@ WHILE_RUNNING = frozenset(
 )
 
 
-def run_on_zookeeper(connect: str, work: Callable[[ZkStore], Awaitable[None]]) -> None:
-    """Warns, then describes or changes an entity, which is the work.
+def run_on_zookeeper(
+    connect: str, work: Callable[[ZkStore], Awaitable[None]], tls_file: str | None = None
+) -> None:
+    """Warns, then describes or changes an entity, which is the work. tls_file: of --zk-tls-config-file.
 
-    Raises Refused, ConfigError for a malformed connect string, and what the work raises.
+    Raises Refused, ConfigError for a malformed connect string and for settings, and what the work raises.
     """
+    protection = command_protection(os.environ, tls_file, certificate_counts=True)
 
     async def warned(store: ZkStore) -> None:
         print(WARNING, flush=True)
         await work(store)
 
-    on_zookeeper(connect, warned, Refused)
+    on_zookeeper(connect, warned, Refused, protection)
 
 
 async def describe(store: ZkStore, entity: Entity) -> None:

@@ -18,6 +18,7 @@ from kafka_py.security.acls.decisions import decide, decide_on_any
 from kafka_py.security.acls.hosts import java_host
 from kafka_py.security.acls.keeper import AclKeeper
 from kafka_py.security.acls.vocabulary import Operation, Permission, ResourceType
+from kafka_py.zk.session import ZkSession
 
 SUPER_USERS = "super.users"
 ALLOW_WITHOUT_ACLS = "allow.everyone.if.no.acl.found"
@@ -34,8 +35,13 @@ _Key = tuple[Principal, str, int, int, str | None]
 class AclAuthorizer:
     """Decides by the ACLs that a keeper has."""
 
-    def __init__(self, keeper: AclKeeper, super_users: Iterable[Principal], *, allowed_without_acls: bool) -> None:
+    def __init__(
+        self, keeper: AclKeeper, super_users: Iterable[Principal], *, allowed_without_acls: bool,
+        own_session: ZkSession | None = None,
+    ) -> None:  # fmt: skip
+        """own_session: the session of the keeper if nobody else uses it: it is connected and closed with it."""
         self._keeper = keeper
+        self._own_session = own_session
         self._index = keeper.index
         self._super_users = frozenset(super_users)
         self._allowed_without_acls = allowed_without_acls
@@ -124,10 +130,14 @@ class AclAuthorizer:
 
     async def start(self) -> None:
         """Reads all ACLs."""
+        if self._own_session is not None:
+            await self._own_session.connect()
         await self._keeper.start()
 
     async def close(self) -> None:
         await self._keeper.close()
+        if self._own_session is not None:
+            await self._own_session.close()
 
 
 def super_users_of(configs: Mapping[str, object]) -> list[Principal]:

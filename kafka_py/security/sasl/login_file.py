@@ -5,22 +5,16 @@ Source: JaasContext.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 
 from kafka_py.base.errors import ConfigError
+from kafka_py.security.java_properties import java_properties
 from kafka_py.security.sasl.jaas import LOGIN_FILE_PROPERTY, LoginModule, parse_login_file
-
-_OPTION = f"-D{LOGIN_FILE_PROPERTY}="
 
 
 def login_sections(environ: Mapping[str, str]) -> dict[str, list[LoginModule]]:
     """The sections of the file; empty without one. Raises ConfigError."""
-    try:
-        words = shlex.split(environ.get("KAFKA_OPTS", ""))
-    except ValueError:
-        words = environ.get("KAFKA_OPTS", "").split()
-    path = next((word.removeprefix(_OPTION) for word in reversed(words) if word.startswith(_OPTION)), "")
+    path = java_properties(environ).get(LOGIN_FILE_PROPERTY, "")
     if not path:
         return {}
     try:

@@ -111,15 +111,16 @@ def _set_own(context: ssl.SSLContext, settings: TlsSettings, own: OwnKey) -> Non
         _load(context, text, password)
     except ssl.SSLError as error:
         store = settings.keystore
-        raise ConfigError(f"{store.where('key')} cannot be used: {_key_fault(error, store.prefix)}") from None
+        fault = _key_fault(error, store.key_password_name)
+        raise ConfigError(f"{store.where('key')} cannot be used: {fault}") from None
 
 
-def _key_fault(error: ssl.SSLError, prefix: str) -> str:
+def _key_fault(error: ssl.SSLError, password_name: str) -> str:
     reason = (error.reason or str(error)).upper()
     if "MISMATCH" in reason:
         return "its key is not that of its first certificate"
     if "DECRYPT" in reason or "PASSWORD" in reason or "CIPHERFINAL" in reason or "PEM LIB" in reason:
-        return f"its key cannot be decrypted by {prefix}ssl.key.password"
+        return f"its key cannot be decrypted by {password_name}"
     return reason.lower().replace("_", " ")
 
 

@@ -26,7 +26,10 @@ SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class StoreSettings:
-    """Where a key or trusted certificates are. role: `keystore` or `truststore`. pem: certificates in the settings."""
+    """Where a key or trusted certificates are. role: `keystore` or `truststore`. pem: certificates in the settings.
+
+    pem_password: the end of the setting with the password of a PEM file's key, where the key need not be encrypted.
+    """
 
     role: str
     prefix: str
@@ -36,6 +39,7 @@ class StoreSettings:
     pem: str | None = field(repr=False)
     key: str | None = field(default=None, repr=False)
     key_password: str | None = field(default=None, repr=False)
+    pem_password: str = ""
 
     @classmethod
     def of(cls, values: Mapping[str, Any], prefix: str, role: str) -> Self:
@@ -53,6 +57,11 @@ class StoreSettings:
     def pem_name(self) -> str:
         """The setting for certificates as PEM."""
         return self.name("certificate.chain" if self.role == "keystore" else "certificates")
+
+    @property
+    def key_password_name(self) -> str:
+        """The setting with the password of the key."""
+        return f"{self.prefix}ssl.{self.pem_password or 'key.password'}"
 
     def name(self, end: str) -> str:
         """A setting of this store as it is written: `listener.name.internal.ssl.keystore.location`."""

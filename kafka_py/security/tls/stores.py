@@ -70,7 +70,7 @@ def _own_key(store: StoreSettings) -> OwnKey:
         return _own_pem(store, f"{store.key}", f"{store.pem}", "")
     data = _read(store)
     if store.type == "PEM":
-        if store.key_password is None:
+        if store.key_password is None and not store.pem_password:
             raise ConfigError(
                 f"{store.name('location')}: the key in {store.location} has to be encrypted, and "
                 f"{store.prefix}ssl.key.password has to be set"
@@ -94,10 +94,10 @@ def _own_pem(store: StoreSettings, key_text: str, certificates: str, origin: str
     except MalformedPem as error:
         raise _unreadable(store, str(error), "key") from None
     if is_encrypted and store.key_password is None:
-        raise ConfigError(f"{store.name('key')} is encrypted, and {store.prefix}ssl.key.password is not set")
+        raise ConfigError(f"{store.where('key')} is encrypted, and {store.key_password_name} is not set")
     if not is_encrypted and store.key_password is not None and not origin:
         raise ConfigError(f"{store.name('key')} is not encrypted, but {store.prefix}ssl.key.password is set")
-    if not is_encrypted and origin:
+    if not is_encrypted and origin and not store.pem_password:
         raise _unreadable(store, "its key is not encrypted (`openssl pkcs8 -topk8` encrypts it)")
     try:
         chain = certificates_in(certificates)

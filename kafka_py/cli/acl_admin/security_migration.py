@@ -1,0 +1,170 @@
+"""zookeeper-security-migration.sh: gives the znodes of a cluster the access lists of zookeeper.set.acl, or opens them.
+
+Every znode below the roots gets the list that a broker would create it with. Repeating it does no harm.
+Source: docs/reference/tools.md, section 15; docs/reference/security/zookeeper.md, section 4; ZkSecurityMigrator.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from kafka_py.base.errors import ConfigError
+from kafka_py.cli.common.command import CommandFailed, CommandParser, UsageError, log_warnings, run
+from kafka_py.security.java_properties import java_properties
+from kafka_py.security.sasl.jaas import LOGIN_FILE_PROPERTY
+from kafka_py.security.zookeeper.protections import command_protection
+from kafka_py.security.zookeeper.tls_options import ENABLE, KEYSTORE, SOCKET
+from kafka_py.zk.access import ZkAccess, pipelined, raise_first
+from kafka_py.zk.configs import ConnectString
+from kafka_py.zk.kazoo_session import KazooSession
+from kafka_py.zk.secured.access_lists import access_list_of
+from kafka_py.zk.secured.protection import Protection
+from kafka_py.zk.session import NoNode, SessionExpired, ZkError, ZkSession
+
+_log = logging.getLogger("kafka.admin.ZkSecurityMigrator")
+
+SECURE_ROOTS = (
+    "/admin", "/brokers", "/cluster", "/config", "/controller", "/controller_epoch", "/isr_change_notification",
+    "/latest_producer_id_block", "/log_dir_event_notification", "/delegation_token", "/kafka-acl-extended",
+    "/kafka-acl", "/kafka-acl-changes", "/kafka-acl-extended/prefixed", "/kafka-acl-extended-changes",
+)  # fmt: skip
+CONTROLLER = "/controller"
+OPERATION_TIMEOUT_S = 6.0
+"""Of one request, as in Apache Kafka's tool; one that takes longer ends the command."""
+
+USAGE = (
+    "ZooKeeper Migration Tool Help. This tool updates the ACLs of znodes as part of the process of setting up "
+    "ZooKeeper authentication."
+)
+
+
+def parser() -> CommandParser:
+    table = CommandParser("zookeeper-security-migration.sh", USAGE)
+    table.option("--zookeeper.acl", "secure: only brokers write the cluster's znodes; unsecure: everyone may.",
+                 metavar="String")  # fmt: skip
+    table.option("--zookeeper.connect", "The ZooKeeper servers with an optional chroot path, host:port/path.",
+                 default="localhost:2181", metavar="String")  # fmt: skip
+    for name, what in (("session", "the session may be without a connection"), ("connection", "the first one takes")):
+        table.option(f"--zookeeper.{name}.timeout", f"How long {what}, in ms.", kind=int, default=30000,
+                     metavar="Integer: milliseconds")  # fmt: skip
+    table.flag("--enable.path.check", "Ends with an error if one of the root paths does not exist.")
+    table.option("--zk-tls-config-file", "Property file with zookeeper.ssl.* for the connection to ZooKeeper.",
+                 metavar="String: file")  # fmt: skip
+    return table
+
+
+class Migration:
+    """Sets the access lists of one cluster. is_secure: those of zookeeper.set.acl=true."""
+
+    def __init__(self, session: ZkSession, *, is_secure: bool) -> None:
+        self._session = session
+        self._is_secure = is_secure
+        self._znodes = ZkAccess(session)
+
+    async def run(self, *, checks_paths: bool) -> None:
+        """The whole of it. Raises CommandFailed, ZkError."""
+        await self._set("/")
+        missing = [root for root in SECURE_ROOTS if await self._session.exists(root) is None]
+        if missing:
+            print(f"Warning: The following secure root paths do not exist in ZooKeeper: {','.join(missing)}")
+            print("That might be due to an incorrect chroot is specified when executing the command.")
+            if checks_paths:
+                print("Exit the command.")
+                raise CommandFailed(f"{len(missing)} of the root paths do not exist")
+        for root in SECURE_ROOTS:
+            if root in missing and root == CONTROLLER:
+                continue
+            await self._znodes.ensure_path(root)
+            await self._set_recursively(root)
+
+    async def _set(self, path: str) -> bool:
+        """Whether the znode was there. Raises CommandFailed, ZkError."""
+        try:
+            async with asyncio.timeout(OPERATION_TIMEOUT_S):
+                await self._session.set_access(path, access_list_of(path, protected=self._is_secure))
+        except NoNode:
+            _log.warning("%s is not there any longer", path)
+            return False
+        except TimeoutError:
+            raise CommandFailed(f"ZooKeeper did not answer within {OPERATION_TIMEOUT_S:.0f} s, at {path}") from None
+        return True
+
+    async def _set_recursively(self, root: str) -> None:
+        """Level by level, many znodes at a time."""
+        level = [root]
+        while level:
+            raise_first(await pipelined(self._set(path) for path in level))
+            children = await pipelined(self._znodes.children_or_empty(path) for path in level)
+            raise_first(children)
+            level = [
+                f"{path}/{name}"
+                for path, names in zip(level, children, strict=True)
+                if isinstance(names, list)
+                for name in names
+            ]
+
+
+def identified(environ: Mapping[str, str], tls_file: str | None) -> Protection:
+    """The protection of a session that ZooKeeper knows by a login or a certificate. Raises CommandFailed, ConfigError.
+
+    Without an identity a secured znode could not be changed, and `secure` would lock everyone out.
+    """
+    protection = command_protection(environ, tls_file, certificate_counts=True)
+    if protection.protects:  # which it does only with an identity
+        return protection
+    file = java_properties(environ).get(LOGIN_FILE_PROPERTY)
+    if file is None:
+        raise CommandFailed(
+            "there is neither a login nor a certificate for ZooKeeper: have KAFKA_OPTS set the system property "
+            f"{LOGIN_FILE_PROPERTY}, or name with --zk-tls-config-file a file with at least {ENABLE}, {SOCKET} and "
+            f"{KEYSTORE}"
+        )
+    raise CommandFailed(f"there is no login for ZooKeeper: {protection.login_origin} is missing")
+
+
+async def migrate(options: argparse.Namespace, protection: Protection) -> None:
+    """Carries it out in a session of its own. Raises CommandFailed, ConfigError."""
+    is_secure = getattr(options, "zookeeper.acl") == "secure"
+    session = KazooSession(
+        ConnectString.parse(getattr(options, "zookeeper.connect"), "zookeeper.connect"),
+        session_timeout_ms=getattr(options, "zookeeper.session.timeout"),
+        connection_timeout_ms=getattr(options, "zookeeper.connection.timeout"),
+        protection=replace(protection, protects=is_secure),
+    )
+    try:
+        await session.connect()
+        await Migration(session, is_secure=is_secure).run(checks_paths=getattr(options, "enable.path.check"))
+    except SessionExpired:
+        raise CommandFailed("ZooKeeper session expired while changing ACLs") from None
+    except ZkError as error:
+        raise CommandFailed(str(error)) from None
+    finally:
+        await session.close()
+
+
+def main(arguments: Sequence[str]) -> int:
+    options = parser().parse(arguments)
+    log_warnings()
+    try:
+        protection = identified(os.environ, options.zk_tls_config_file)
+    except (CommandFailed, ConfigError) as error:
+        print(f"ERROR: {error.detail if isinstance(error, ConfigError) else error}", file=sys.stderr)
+        return 1
+    if getattr(options, "zookeeper.acl") not in ("secure", "unsecure"):
+        raise UsageError("--zookeeper.acl is required: secure or unsecure")
+    asyncio.run(migrate(options, protection))
+    return 0
+
+
+def cli() -> None:
+    run(main)
+
+
+if __name__ == "__main__":
+    cli()

@@ -1,0 +1,45 @@
+"""How a session is secured, as one value: TLS, a login, and whether what it creates is protected."""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class LoginExchange(Protocol):
+    """One login in a mechanism of SASL."""
+
+    is_complete: bool
+
+    def first(self) -> bytes:
+        """The token that begins it."""
+        ...
+
+    def respond(self, challenge: bytes) -> bytes:
+        """The next token; it is sent unless the exchange is complete. Raises LoginFailed."""
+        ...
+
+
+class Login(Protocol):
+    """Whom a session logs in as."""
+
+    def exchange(self) -> LoginExchange:
+        """A new exchange, for one connection."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """tls: None for plain connections. login: None for none. login_origin: where the login is configured, for errors.
+
+    protects: new znodes get the lists of access_lists.py (zookeeper.set.acl), which takes a certificate or a login.
+    """
+
+    tls: ssl.SSLContext | None = None
+    login: Login | None = None
+    login_origin: str = "the login"
+    protects: bool = False
+
+
+UNSECURED = Protection()
