@@ -22,7 +22,7 @@ from kafka_py.cli.common.command import CommandFailed, UsageError, run
 from kafka_py.zk.access import ZkAccess
 from kafka_py.zk.configs import ConnectString
 from kafka_py.zk.secured.access_lists import AccessEntry, AccessList, access_of
-from kafka_py.zk.secured.protection import Protection
+from kafka_py.zk.secured.protection import SessionProtection
 from kafka_py.zk.session import (
     BadArguments,
     BadVersion,
@@ -323,7 +323,7 @@ async def converse(shell: Shell, prompt: str) -> int:
         sys.stdout.flush()
 
 
-async def serve(connect: ConnectString, words: Sequence[str], protection: Protection) -> int:
+async def serve(connect: ConnectString, words: Sequence[str], protection: SessionProtection) -> int:
     """Connects, runs one command or a conversation, and returns the exit code. Raises CommandFailed."""
     from kafka_py.zk.kazoo_session import KazooSession
 
@@ -362,7 +362,7 @@ def main(arguments: Sequence[str]) -> int:
     return asyncio.run(serve(connect, words, protection_of(tls_file)))
 
 
-def protection_of(tls_file: str | None) -> Protection:
+def protection_of(tls_file: str | None) -> SessionProtection:
     """TLS and login; what is created is open to all unless the command says otherwise. Raises ConfigError."""
     from kafka_py.security.zookeeper.protections import command_protection
 

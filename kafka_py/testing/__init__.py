@@ -12,6 +12,7 @@
     virtual_time.py      an event loop whose clock jumps
     znode_tree.py        a tree of znodes in memory
     zookeeper.py         ZooKeeper in memory
+    secured_zookeeper.py  a real ZooKeeper with TLS and logins
     local_broker.py      a whole broker on the test's loop
     cluster_views.py     leaders and in-sync sets as brokers tell them
     znodes.py            znodes read and written by hand

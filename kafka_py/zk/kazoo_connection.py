@@ -24,7 +24,7 @@ from kafka_py.zk.kazoo_bridge import LoopHandler, LoopInbox
 from kafka_py.zk.requests import read_watch_event
 from kafka_py.zk.secured.digest_md5 import LoginFailed
 from kafka_py.zk.secured.logins import log_in
-from kafka_py.zk.secured.protection import UNSECURED, Protection
+from kafka_py.zk.secured.protection import UNSECURED, SessionProtection
 from kafka_py.zk.secured.tls_link import TlsLink
 from kafka_py.zk.session import (
     AuthFailed,
@@ -159,7 +159,7 @@ class KazooConnection:
         session_timeout_ms: int,
         max_in_flight: int,
         credentials: tuple[int, bytes] | None = None,
-        protection: Protection = UNSECURED,
+        protection: SessionProtection = UNSECURED,
     ) -> None:
         """credentials: session id and password of an existing session to take over."""
         self.owner = owner

@@ -36,7 +36,7 @@ from kafka_py.zk.requests import (
     kazoo_operation,
 )
 from kafka_py.zk.secured.access_lists import AccessList, access_list_of
-from kafka_py.zk.secured.protection import UNSECURED, Protection
+from kafka_py.zk.secured.protection import UNSECURED, SessionProtection
 from kafka_py.zk.session import (
     ANY_VERSION,
     AuthFailed,
@@ -88,7 +88,7 @@ class KazooSession(SessionLifecycle):
         create_chroot: bool = False,
         credentials: tuple[int, bytes] | None = None,
         clock: Clock | None = None,
-        protection: Protection = UNSECURED,
+        protection: SessionProtection = UNSECURED,
         connect_setting: str = "zookeeper.connect",
     ) -> None:
         super().__init__(clock or SystemClock())
@@ -117,7 +117,7 @@ class KazooSession(SessionLifecycle):
     @classmethod
     def of(
         cls, options: ZkOptions, *, clock: Clock | None = None, create_chroot: bool = True,
-        protection: Protection = UNSECURED, connect_setting: str = "zookeeper.connect",
+        protection: SessionProtection = UNSECURED, connect_setting: str = "zookeeper.connect",
     ) -> Self:  # fmt: skip
         """A broker's session. Raises ConfigError."""
         return cls(

@@ -49,6 +49,8 @@ REASONS: dict[str, tuple[str, ...]] = {
         "less than 1 without setting the allowDowngrade flag to true in the request.",
     ),
     _TOOL_OUTPUT: (
+        "That might be due to an incorrect chroot is specified when executing the command.",
+        "Warning: The following secure root paths do not exist in ZooKeeper:",
         '" does not exist. Will create topic with 1 partition(s) and replication factor = 1',
         "' is forbidden if the group is not empty.",
         "' is inactive, but the current state is",

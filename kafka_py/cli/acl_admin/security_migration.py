@@ -1,7 +1,7 @@
 """zookeeper-security-migration.sh: gives the znodes of a cluster the access lists of zookeeper.set.acl, or opens them.
 
 Every znode below the roots gets the list that a broker would create it with. Repeating it does no harm.
-Source: docs/reference/tools.md, section 15; docs/reference/security/zookeeper.md, section 4; ZkSecurityMigrator.
+Source: docs/reference/tools.md, section 26; docs/reference/security/zookeeper.md, section 4; ZkSecurityMigrator.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kafka_py.zk.access import ZkAccess, pipelined, raise_first
 from kafka_py.zk.configs import ConnectString
 from kafka_py.zk.kazoo_session import KazooSession
 from kafka_py.zk.secured.access_lists import access_list_of
-from kafka_py.zk.secured.protection import Protection
+from kafka_py.zk.secured.protection import SessionProtection
 from kafka_py.zk.session import NoNode, SessionExpired, ZkError, ZkSession
 
 _log = logging.getLogger("kafka.admin.ZkSecurityMigrator")
@@ -38,10 +38,7 @@ CONTROLLER = "/controller"
 OPERATION_TIMEOUT_S = 6.0
 """Of one request, as in Apache Kafka's tool; one that takes longer ends the command."""
 
-USAGE = (
-    "ZooKeeper Migration Tool Help. This tool updates the ACLs of znodes as part of the process of setting up "
-    "ZooKeeper authentication."
-)
+USAGE = "Gives the znodes of a cluster the access lists that zookeeper.set.acl asks for, or opens them to everyone."
 
 
 def parser() -> CommandParser:
@@ -110,7 +107,7 @@ class Migration:
             ]
 
 
-def identified(environ: Mapping[str, str], tls_file: str | None) -> Protection:
+def identified(environ: Mapping[str, str], tls_file: str | None) -> SessionProtection:
     """The protection of a session that ZooKeeper knows by a login or a certificate. Raises CommandFailed, ConfigError.
 
     Without an identity a secured znode could not be changed, and `secure` would lock everyone out.
@@ -128,7 +125,7 @@ def identified(environ: Mapping[str, str], tls_file: str | None) -> Protection:
     raise CommandFailed(f"there is no login for ZooKeeper: {protection.login_origin} is missing")
 
 
-async def migrate(options: argparse.Namespace, protection: Protection) -> None:
+async def migrate(options: argparse.Namespace, protection: SessionProtection) -> None:
     """Carries it out in a session of its own. Raises CommandFailed, ConfigError."""
     is_secure = getattr(options, "zookeeper.acl") == "secure"
     session = KazooSession(

@@ -9,14 +9,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kafka_py.zk.secured.protection import Protection
+    from kafka_py.zk.secured.protection import SessionProtection
     from kafka_py.zk.store import ZkStore
 
 SESSION_TIMEOUT_MS = 30_000
 
 
 @contextlib.asynccontextmanager
-async def connected(connect: str, protection: Protection | None = None) -> AsyncIterator[ZkStore]:
+async def connected(connect: str, protection: SessionProtection | None = None) -> AsyncIterator[ZkStore]:
     """What a connect string leads to, until the block ends; its chroot must exist.
 
     protection: unless given, what the system properties in KAFKA_OPTS and the login file that they name say.
@@ -42,7 +42,7 @@ async def connected(connect: str, protection: Protection | None = None) -> Async
 
 def on_zookeeper(
     connect: str, work: Callable[[ZkStore], Awaitable[None]], failure: Callable[[str], Exception],
-    protection: Protection | None = None,
+    protection: SessionProtection | None = None,
 ) -> None:  # fmt: skip
     """Runs `work` in a session of its own. failure: makes the command's exception of what ZooKeeper
     said, or of a znode that cannot be read. protection: as `connected` has it.

@@ -1,6 +1,6 @@
 """How sessions with ZooKeeper are secured: those of a broker, of its authorizer, and of commands (I/O: stores).
 
-Source: docs/reference/security/zookeeper.md, sections 1 to 3; KafkaServer; AclAuthorizer; ZkSecurityMigrator.
+Source: docs/reference/security/zookeeper.md, sections 1 to 3 and 5; KafkaServer; AclAuthorizer; ZkSecurityMigrator.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from kafka_py.security.zookeeper.tls_options import (
     with_authorizer_overlay,
 )
 from kafka_py.zk.configs import ZkOptions, ZkTlsOptions
-from kafka_py.zk.secured.protection import Protection
+from kafka_py.zk.secured.protection import SessionProtection
 
 
 def broker_protection(
     options: ZkOptions, sections: Sections, java: Mapping[str, str], chance: Chance
-) -> Protection:
+) -> SessionProtection:
     """Of a broker's session. Raises ConfigError, also if zookeeper.set.acl=true has no identity to grant access to."""
     tls = tls_options(options.originals, java)
     protects = options.zookeeper_set_acl
@@ -44,7 +44,7 @@ def broker_protection(
 
 def authorizer_protection(
     options: ZkOptions, sections: Sections, java: Mapping[str, str], chance: Chance
-) -> Protection:
+) -> SessionProtection:
     """Of the authorizer's own session (authorizer.zookeeper.*). Raises ConfigError."""
     tls = tls_options(with_authorizer_overlay(options.originals), java)
     return _protection(tls, sections, java, chance, protects=options.zookeeper_set_acl)
@@ -52,7 +52,7 @@ def authorizer_protection(
 
 def command_protection(
     environ: Mapping[str, str], tls_file: str | None = None, *, certificate_counts: bool = False
-) -> Protection:
+) -> SessionProtection:
     """Of a command's session: what it creates is protected if it logs in.
 
     tls_file: of --zk-tls-config-file. certificate_counts: whether a certificate will do as well. Raises ConfigError.
@@ -62,7 +62,7 @@ def command_protection(
 
 def tls_protection(
     environ: Mapping[str, str], given: Mapping[str, object], certificate_counts: bool
-) -> Protection:
+) -> SessionProtection:
     """The same with the settings of TLS themselves. Raises ConfigError."""
     sections, java = login_sections(environ), java_properties(environ)
     tls = tls_options(given, java)
@@ -70,7 +70,7 @@ def tls_protection(
     return _protection(tls, sections, java, Chance(), protects=protects)
 
 
-def acls_protection(environ: Mapping[str, str], pairs: Mapping[str, str], tls_file: str | None) -> Protection:
+def acls_protection(environ: Mapping[str, str], pairs: Mapping[str, str], tls_file: str | None) -> SessionProtection:
     """Of the session of kafka-acls.sh past the brokers: zookeeper.set.acl is taken from the pairs.
 
     pairs: of --authorizer-properties. Raises ConfigError.
@@ -94,10 +94,10 @@ def tls_file_settings(path: str) -> dict[str, object]:
 
 def _protection(
     tls: ZkTlsOptions, sections: Sections, java: Mapping[str, str], chance: Chance, *, protects: bool
-) -> Protection:
+) -> SessionProtection:
     context = None
     if tls.zookeeper_ssl_client_enable:
         from kafka_py.security.zookeeper.tls_contexts import tls_context  # only where there is TLS
 
         context = tls_context(tls)
-    return Protection(context, login_of(sections, java, chance), origin(java), protects)
+    return SessionProtection(context, login_of(sections, java, chance), origin(java), protects)

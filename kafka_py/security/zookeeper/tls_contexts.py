@@ -1,13 +1,12 @@
 """What OpenSSL is given for connections to ZooKeeper (I/O: key and trust stores).
 
 Stores are those of ZooKeeper's client: a type that is not set follows from the end of the file's name, and the password
-of a key store is that of its key. Source: docs/reference/security/zookeeper.md, section 1; X509Util.
+of a key store is that of its key. Source: docs/reference/security/zookeeper.md, section 1.
 """
 
 from __future__ import annotations
 
 import ssl
-from typing import Any
 
 from kafka_py.base.errors import ConfigError
 from kafka_py.security.tls.contexts import client_context
@@ -34,8 +33,18 @@ def tls_settings(options: ZkTlsOptions) -> TlsSettings:
     protocol = options.zookeeper_ssl_protocol
     by_protocol = (protocol,) if protocol.startswith("TLSv") else ("TLSv1.2", "TLSv1.3")
     return TlsSettings(
-        keystore=_store("keystore", options),
-        truststore=_store("truststore", options),
+        keystore=_store(
+            "keystore",
+            options.zookeeper_ssl_keystore_type,
+            options.zookeeper_ssl_keystore_location,
+            options.zookeeper_ssl_keystore_password,
+        ),
+        truststore=_store(
+            "truststore",
+            options.zookeeper_ssl_truststore_type,
+            options.zookeeper_ssl_truststore_location,
+            options.zookeeper_ssl_truststore_password,
+        ),
         protocols=tuple(options.zookeeper_ssl_enabled_protocols or by_protocol),
         cipher_suites=tuple(options.zookeeper_ssl_cipher_suites or ()),
         checks_names=checks_names(options),
@@ -43,12 +52,10 @@ def tls_settings(options: ZkTlsOptions) -> TlsSettings:
     )
 
 
-def _store(role: str, options: ZkTlsOptions) -> StoreSettings:
-    def value(end: str) -> Any:
-        return getattr(options, f"zookeeper_ssl_{role}_{end}") or None
-
-    location, password = value("location"), value("password")
-    type_ = _type_of(f"{PREFIX}ssl.{role}", location, value("type"))
+def _store(role: str, given_type: str | None, location: str | None, password: str | None) -> StoreSettings:
+    """Empty texts count as not set."""
+    location, password = location or None, password or None
+    type_ = _type_of(f"{PREFIX}ssl.{role}", location, given_type)
     if type_ != "PEM":
         return StoreSettings(role, PREFIX, type_, location, password, None)
     key_password = password if role == "keystore" else None

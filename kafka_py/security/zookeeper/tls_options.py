@@ -1,6 +1,6 @@
 """The settings of TLS to ZooKeeper: those given, else the properties of Java that ZooKeeper's own client knows.
 
-Pure. Source: docs/reference/security/zookeeper.md, section 1; KIP-515; KafkaConfig; X509Util.
+Pure. Source: docs/reference/security/zookeeper.md, section 1; KIP-515; KafkaConfig.
 """
 
 from __future__ import annotations

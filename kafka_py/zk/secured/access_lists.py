@@ -2,7 +2,7 @@
 
 Pure. An identity is a scheme and an id; `auth` stands for the identities of the session that sends it, in whose place
 the server stores them, as `sasl:alice` or `x509:CN=broker`. Writing a znode never changes its list.
-Source: docs/reference/zookeeper.md, section 15; the ZooKeeper programmer's guide.
+Source: docs/reference/security/zookeeper.md, section 3; the ZooKeeper programmer's guide.
 """
 
 from __future__ import annotations

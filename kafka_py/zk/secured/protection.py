@@ -30,7 +30,7 @@ class Login(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Protection:
+class SessionProtection:
     """tls: None for plain connections. login: None for none. login_origin: where the login is configured, for errors.
 
     protects: new znodes get the lists of access_lists.py (zookeeper.set.acl), which takes a certificate or a login.
@@ -42,4 +42,4 @@ class Protection:
     protects: bool = False
 
 
-UNSECURED = Protection()
+UNSECURED = SessionProtection()

@@ -1,7 +1,7 @@
 """TLS over a connection to ZooKeeper, on kazoo's thread: the handshake, and its failures with the settings concerned.
 
 A server's certificate must name the host of zookeeper.connect or its address, as ZooKeeper's own client has it.
-Source: ZKTrustManager; X509Util; ClientCnxnSocketNetty.
+Source: docs/reference/security/zookeeper.md, section 1; ClientCnxnSocketNetty.
 """
 
 from __future__ import annotations

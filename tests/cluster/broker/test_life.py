@@ -335,7 +335,11 @@ async def test_a_configuration_of_a_kind_that_is_not_used_yet_does_no_harm(broke
 
 @in_folder
 async def test_zookeeper_settings_that_cannot_be_met_are_refused_at_once(folder: str) -> None:
-    for name in ("zookeeper.ssl.client.enable", "zookeeper.set.acl"):
-        config = BrokerConfig.parse({"zookeeper.connect": "x:1", "log.dirs": folder, name: "true"})
-        with pytest.raises(ConfigError, match=name):
+    tls = {"zookeeper.ssl.client.enable": "true", "zookeeper.ssl.truststore.location": "/none.jks"}
+    for given, says in (
+        ({"zookeeper.set.acl": "true"}, r"zookeeper\.set\.acl is true, but .* zookeeper\.ssl\.keystore\.location"),
+        (tls, r"zookeeper\.ssl\.truststore\.location: cannot read /none\.jks"),
+    ):
+        config = BrokerConfig.parse({"zookeeper.connect": "x:1", "log.dirs": folder, **given})
+        with pytest.raises(ConfigError, match=says):
             KafkaServer(config)

@@ -199,11 +199,11 @@ def test_settings_are_listed_in_the_order_of_a_java_hash_map() -> None:
 @pytest.mark.parametrize(
     ("where", "says"),
     [
-        ("--zookeeper z:1", "--zk-tls-config-file: TLS connections to ZooKeeper are not available"),
+        ("--zookeeper z:1", "Cannot read /tls.properties"),
         ("--bootstrap-server b:1", "--zk-tls-config-file is about the connection of --zookeeper"),
     ],
 )
-def test_tls_settings_for_zookeeper_are_refused_with_a_reason(
+def test_tls_settings_for_zookeeper_that_cannot_be_used_are_refused_with_a_reason(
     where: str, says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     line = f"{where} --zk-tls-config-file /tls.properties --describe --entity-type topics"

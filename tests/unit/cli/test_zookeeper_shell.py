@@ -7,8 +7,9 @@ import sys
 
 import pytest
 
+from kafka_py.base.errors import ConfigError
 from kafka_py.cli import zookeeper_shell
-from kafka_py.cli.common.command import CommandFailed
+from kafka_py.cli.common.command import UsageError
 from kafka_py.cli.zookeeper_shell import Shell, converse, describe_stat, help_text, main
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.zk.session import Stat
@@ -147,5 +148,25 @@ def test_lines_are_read_until_quit_or_the_end(monkeypatch, capsys, end):
 def test_wrong_use_of_the_script(capsys):
     assert main(["-server"]) == 1
     assert capsys.readouterr().err == f"{zookeeper_shell.USAGE}\n"
-    with pytest.raises(CommandFailed, match="TLS"):
-        main(["-server", "h:1", "-zk-tls-config-file", "f", "ls", "/"])
+    with pytest.raises(UsageError):
+        main(["-server", "h:1", "-zk-tls-config-file"])
+    with pytest.raises(ConfigError, match=r"/none\.properties"):
+        main(["-server", "h:1", "-zk-tls-config-file", "/none.properties", "ls", "/"])
+
+
+def test_access_lists_are_shown_and_changed(shell):
+    assert shell("create /a", "getAcl /a") == (0, "'world,'anyone\n: cdrwa\n", "")
+    assert shell("setAcl /a world:anyone:r,sasl:alice:cdrwa") == (0, "", "")
+    assert shell("getAcl /a") == (0, "'world,'anyone\n: r\n'sasl,'alice\n: cdrwa\n", "")
+    code, output, _ = shell("setAcl -s -v 1 /a world:anyone:ra")
+    assert (code, "aclVersion = 2" in output) == (0, True)
+    assert shell("setAcl -v 1 /a world:anyone:r") == (1, "", "version No is not valid : /a\n")
+    assert shell("setAcl /a world:anyone:rx")[:2] == shell("setAcl /a nonsense")[:2] == (1, "")
+    assert shell("getAcl /none") == (1, "", "Node does not exist: /none\n")
+
+
+def test_an_access_list_is_given_to_a_whole_tree_or_at_once(shell):
+    shell("create /a", "create /a/b", "create /a/b/c", "setAcl -R /a ip:10.0.0.1:r")
+    assert shell("getAcl /a/b/c") == (0, "'ip,'10.0.0.1\n: r\n", "")
+    assert shell("create /d data x509:CN=a,O=b:cdrwa")[0] == 1
+    assert shell("create /d data x509:CN=a:cdrwa", "getAcl -s /d")[1].startswith("'x509,'CN=a\n: cdrwa\ncZxid")

@@ -4,7 +4,6 @@ import pytest
 
 from kafka_py.base.errors import ConfigError
 from kafka_py.zk.configs import ConnectString, ZkOptions
-from kafka_py.zk.kazoo_session import KazooSession
 
 
 @pytest.mark.parametrize(
@@ -46,7 +45,3 @@ def test_zookeeper_connect_is_required():
         ZkOptions.parse({}).connect_string()
 
 
-@pytest.mark.parametrize("name", ["zookeeper.set.acl", "zookeeper.ssl.client.enable"])
-def test_protection_that_cannot_be_given_is_refused_rather_than_left_out(name):
-    with pytest.raises(ConfigError, match=name.replace(".", r"\.")):
-        KazooSession.of(ZkOptions.parse({"zookeeper.connect": "h:1", name: "true"}))

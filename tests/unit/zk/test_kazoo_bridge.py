@@ -2,13 +2,15 @@
 
 import asyncio
 import socket
+import ssl
 import threading
 
 import pytest
 from kazoo.handlers.threading import KazooTimeoutError
 
+from kafka_py.testing.tls_ends import contexts
 from kafka_py.zk import kazoo_bridge
-from kafka_py.zk.kazoo_bridge import Bell, BufferedSocket, LoopHandler, LoopInbox
+from kafka_py.zk.kazoo_bridge import Bell, BufferedSocket, LoopHandler, LoopInbox, TlsSocket
 
 
 def test_what_threads_post_runs_on_the_loop_in_order_and_failures_stop_nothing():
@@ -155,3 +157,79 @@ def test_a_connection_that_is_not_accepted_is_waited_for_longer_each_time(monkey
         with pytest.raises(TimeoutError):
             handler.create_connection(("127.0.0.1", 1), total_s)
     assert waits == [0.01, 0.02, 0.04, 0.01]  # the last: half of the whole, one of two servers
+
+
+@pytest.fixture
+def tls_link(tmp_path):
+    """Both ends of a connection with TLS; the near one as kazoo gets it, with the errors that it reports."""
+    server, client = contexts(tmp_path)
+    near, far = socket.socketpair()
+    ends = []
+    thread = threading.Thread(target=lambda: ends.append(server.wrap_socket(far, server_side=True)))
+    thread.start()
+    secured = client.wrap_socket(near, server_hostname="localhost")
+    thread.join()
+    errors = []
+    link = TlsSocket(secured, errors.append)
+    link.setblocking(False)
+    yield link, ends[0], errors
+    secured.close()
+    ends[0].close()
+
+
+def test_a_secured_connection_reads_what_is_decrypted_without_waiting(tls_link):
+    link, far, errors = tls_link
+    far.sendall(b"0123456789")
+    handler = LoopHandler(1)
+    assert handler.select([link], [], [], 5) == ([link], [], [])
+    assert (read_some(link, 4), link.pending()) == (b"0123", 6)
+    assert handler.select([link], [], [], 5) == ([link], [], [])
+    assert link.recv(100) == b"456789"
+    with pytest.raises(ssl.SSLWantReadError):
+        link.recv(1)
+    assert errors == []
+
+
+def read_some(link, size):
+    """Reads once there is data: what comes first may be about the session only."""
+    while True:
+        try:
+            return link.recv(size)
+        except ssl.SSLWantReadError:
+            continue
+
+
+def test_a_secured_write_waits_for_room_but_not_for_ever(tls_link):
+    link, far, _ = tls_link
+    link.allow_write(0.01)
+    with pytest.raises(KazooTimeoutError):
+        while True:
+            link.send(bytes(1 << 14))
+    got = []
+
+    def drain():
+        while not (got and got[-1].endswith(b"x")):
+            got.append(far.recv(1 << 16))
+
+    link.allow_write(10)
+    reader = threading.Thread(target=drain)
+    reader.start()
+    assert link.send(bytes(1 << 14)) == 1 << 14  # the same piece again: OpenSSL has kept it
+    assert link.send(b"x") == 1
+    reader.join()
+
+
+def test_a_secured_connection_is_broken_from_any_thread_and_reads_its_end(tls_link):
+    link, _, _ = tls_link
+    link.shutdown()
+    assert read_some(link, 1) == b""
+
+
+def test_errors_of_tls_are_reported_and_raised(tls_link):
+    link, far, errors = tls_link
+    plain = socket.socket(fileno=far.detach())
+    plain.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+    with pytest.raises(ssl.SSLError):
+        read_some(link, 1)
+    assert len(errors) == 1
+    plain.close()

@@ -7,9 +7,14 @@ import pytest
 from kafka_py.testing.virtual_time import run_virtual
 from kafka_py.zk.kazoo_session import KazooSession
 from kafka_py.zk.requests import SetWatchesRequest
+from kafka_py.zk.secured.access_lists import CREATOR_AND_READERS, CREATOR_ONLY, OPEN, Access, AccessEntry
+from kafka_py.zk.secured.protection import SessionProtection
 from kafka_py.zk.session import (
     AuthFailed,
+    CheckOp,
     ConnectionLoss,
+    ConnectTimeout,
+    CreateOp,
     EventType,
     SessionClosed,
     SessionExpired,
@@ -262,3 +267,63 @@ async def test_closing_ends_a_connect_that_is_under_way():
     await session.close()
     with pytest.raises(SessionClosed):
         await connecting
+
+
+@virtually
+async def test_a_refused_login_ends_the_start_with_its_reason():
+    session = Session()
+    connecting = asyncio.ensure_future(session.connect())
+    await asyncio.sleep(0)
+    session.on_lost(session.made[0], SessionState.AUTH_FAILED, "section Client: the server refuses the password")
+    with pytest.raises(AuthFailed, match="section Client: the server refuses the password"):
+        await connecting
+
+
+@virtually
+async def test_a_start_without_tls_says_why():
+    session = Session(connection_timeout_ms=500)
+    connecting = asyncio.ensure_future(session.connect())
+    await asyncio.sleep(0)
+    for _ in range(3):
+        session.on_tls_failure(session.made[0], "h:1: the server's certificate is refused")
+    with pytest.raises(ConnectTimeout, match=r"zookeeper\.connect=h:1/chroot .*; h:1: the server's certificate"):
+        await connecting
+
+
+@virtually
+async def test_logins_are_reported():
+    session, connection = await connected()
+    logins = []
+    session.report_logins(lambda: logins.append(1))
+    session.on_logged_in(connection)
+    session.on_logged_in("the connection before")
+    assert len(logins) == 1
+
+
+@virtually
+async def test_new_znodes_have_the_lists_of_their_paths_below_the_chroot():
+    session = Session(create_chroot=True, protection=SessionProtection(protects=True))
+    connecting = asyncio.ensure_future(session.connect())
+    await asyncio.sleep(0)
+    connection = session.made[0]
+    session.on_connected(connection, CREDENTIALS)
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert list_of(connection.sent[0].operation.operation) == CREATOR_AND_READERS  # the chroot
+    connection.answer(0, ("/chroot", "stat"))
+    await connecting
+    await issue(
+        session.create("/consumers"),
+        session.create("/config/users"),
+        session.create("/config/users", access=OPEN),
+        session.multi([CheckOp("/a", 0), CreateOp("/config/brokers/0"), CreateOp("/a")]),
+    )
+    lists = [list_of(request.operation.operation) for request in connection.sent[1:4]]
+    assert lists == [OPEN, CREATOR_ONLY, OPEN]
+    multi = connection.sent[4].operation.operations
+    assert [list_of(operation) for operation in multi[1:]] == [CREATOR_ONLY, CREATOR_AND_READERS]
+
+
+def list_of(creation):
+    """The access list of a creation of kazoo's."""
+    return tuple(AccessEntry(Access(entry.perms), entry.id.scheme, entry.id.id) for entry in creation.acl)

@@ -6,17 +6,21 @@ import pytest
 from kazoo.exceptions import BadVersionError, RolledBackError
 
 from kafka_py.zk.requests import (
+    AccessRequest,
     ChildrenRequest,
     CreateRequest,
     ExistsRequest,
     GetRequest,
     MultiRequest,
+    SetAccessRequest,
     SetRequest,
     SetWatchesRequest,
     ZkSyncRequest,
+    kazoo_create,
     kazoo_operation,
     read_watch_event,
 )
+from kafka_py.zk.secured.access_lists import OPEN, Access, AccessEntry
 from kafka_py.zk.session import CheckOp, CreateOp, DeleteOp, EventType, SetOp, Stat, WatchEvent
 
 STAT = Stat(1, 2, 3, 4, 5, 6, 7, -8, 9, 10, 11)
@@ -53,7 +57,7 @@ def test_a_creation_has_flags_an_open_access_list_and_perhaps_null_data():
         (CreateOp("/a", b"x", sequence=True), b"\0\0\0\1x", 2),
         (CreateOp("/a", b"x", ephemeral=True, sequence=True), b"\0\0\0\1x", 3),
     ]:
-        assert CreateRequest(kazoo_operation(op, "/c/a")).serialize() == (
+        assert CreateRequest(kazoo_create(op, "/c/a", OPEN)).serialize() == (
             text("/c/a") + data + world + struct.pack(">i", flags)
         )
     assert CreateRequest.deserialize(text("/a") + STAT_BYTES, 0) == ("/a", STAT)
@@ -102,3 +106,13 @@ def test_notifications_of_unknown_kinds_are_nobodys():
     for code, kind in enumerate((EventType.CREATED, EventType.DELETED, EventType.CHANGED, EventType.CHILDREN), 1):
         assert read_watch_event(struct.pack(">ii", code, 3) + text("/a"), 0) == WatchEvent(kind, "/a")
     assert read_watch_event(struct.pack(">ii", 5, 3) + text("/a"), 0) is None
+
+
+def test_access_lists_are_asked_for_and_set():
+    entries = (AccessEntry(Access.ALL, "sasl", "a"), AccessEntry(Access.READ, "world", "anyone"))
+    encoded = struct.pack(">i", 2) + struct.pack(">i", 31) + text("sasl") + text("a")
+    encoded += struct.pack(">i", 1) + text("world") + text("anyone")
+    assert AccessRequest("/a").serialize() == text("/a")
+    assert AccessRequest.deserialize(b"????" + encoded + STAT_BYTES, 4) == (entries, STAT)
+    assert SetAccessRequest("/a", entries, 3).serialize() == text("/a") + encoded + struct.pack(">i", 3)
+    assert SetAccessRequest.deserialize(STAT_BYTES, 0) == STAT
