@@ -199,7 +199,7 @@ def test_settings_are_listed_in_the_order_of_a_java_hash_map() -> None:
 @pytest.mark.parametrize(
     ("where", "says"),
     [
-        ("--zookeeper z:1", "Cannot read /tls.properties"),
+        ("--zookeeper z:1", "Cannot read the properties file /tls.properties"),
         ("--bootstrap-server b:1", "--zk-tls-config-file is about the connection of --zookeeper"),
     ],
 )

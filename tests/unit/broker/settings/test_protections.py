@@ -48,5 +48,5 @@ def test_an_operator_may_do_without_and_is_told_what_is_open() -> None:
     (line,) = warnings_of(config)
     assert line == (
         "principal.builder.class=com.example.Own is not enforced: "
-        "this broker cannot run the Java class that decides who a client is"
+        "there is no such Python class with a method build, and this broker cannot run a Java class"
     )
