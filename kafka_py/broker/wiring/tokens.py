@@ -6,6 +6,7 @@ Source: docs/reference/security/tokens.md, sections 1 and 4; KIP-48; KafkaContro
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from functools import partial
 from typing import TYPE_CHECKING
@@ -44,6 +45,7 @@ class BrokerTokens:
         self._schedule = schedule
         self._interval_ms = config.delegation_token_expiry_check_interval_ms
         self._sweeps: Periodic | None = None
+        self._last_sweep: asyncio.Task[None] | None = None
         secret = token_secret(config)
         if secret:
             from kafka_py.security.tokens.delegation_tokens import Lifetimes
@@ -75,7 +77,9 @@ class BrokerTokens:
             self._sweeps = self._supervisor.every(self._schedule, self._interval_ms, sweep, _SWEEP, delay_ms=0)
 
     def _begin_sweep(self, keeper: TokenKeeper) -> None:
-        self._supervisor.spawn(_sweep(keeper), _SWEEP)
+        """Unless the last one still waits for ZooKeeper."""
+        if self._last_sweep is None or self._last_sweep.done():
+            self._last_sweep = self._supervisor.spawn(_sweep(keeper), _SWEEP)
 
 
 async def _sweep(keeper: TokenKeeper) -> None:

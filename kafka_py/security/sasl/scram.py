@@ -57,10 +57,9 @@ class ScramUser(NamedTuple):
 
 
 class Derivation(NamedTuple):
-    """A user whose credential is not known yet. derive: makes it, in some milliseconds. keep: takes it."""
+    """A user whose credential is not known yet. derive: makes it, in some milliseconds; then the user is found."""
 
-    derive: Callable[[], ScramCredential]
-    keep: Callable[[ScramCredential], None]
+    derive: Callable[[], object]
 
 
 FindUser = Callable[[str, str, bool], ScramUser | Derivation | None]
@@ -93,7 +92,7 @@ class ScramServer:
         if user is None:
             raise InvalidCredentials("an unknown user")
         if isinstance(user, Derivation):
-            return self._derive(first, user)
+            return self._begin_with(user, first)
         if first.authorization_id and first.authorization_id != first.username:
             raise AuthenticationRefused(
                 "Authentication failed: Client requested an authorization id that is different from username"
@@ -105,14 +104,11 @@ class ScramServer:
         self._begun = first, answer, user
         return Challenge(answer.text.encode())
 
-    def _derive(self, first: ClientFirst, found: Derivation) -> Work:
-        """Begins again when there is a credential; whose it is may have gone meanwhile."""
-
-        def kept(credential: ScramCredential) -> ServerStep:
-            found.keep(credential)
-            return self._begin(first)
-
-        return Work(found.derive, kept, lambda error: InvalidCredentials(f"no credential: {error}"))
+    def _begin_with(self, derivation: Derivation, first: ClientFirst) -> Work:
+        """Begins again when there is a credential; whose it is may have been removed meanwhile."""
+        return Work(
+            derivation.derive, lambda _: self._begin(first), lambda error: InvalidCredentials(f"no credential: {error}")
+        )
 
     def _finish(self, final: ClientFinal, first: ClientFirst, answer: ServerFirst, user: ScramUser) -> Success:
         # Older librdkafka repeats its own nonce in front; the proof covers the broker's nonce in any case.

@@ -1,12 +1,13 @@
 """The tokens that a broker knows, found by id and by HMAC, and the SCRAM credentials of those that are used.
 
-A credential takes milliseconds to derive, so it is derived outside the event loop, when a token is first used.
+A credential takes milliseconds to derive, so it is derived outside the event loop, when a token is first used, and once
+for all logins that wait for it: the many processes of one job come with the same token at the same time.
 Source: DelegationTokenCache; DelegationTokenManager, ScramFormatter.
 """
 
 from __future__ import annotations
 
-from functools import partial
+import threading
 
 from kafka_py.base.chance import Chance
 from kafka_py.security.sasl.scram import Derivation, ScramUser
@@ -27,7 +28,7 @@ class TokenIndex:
         self._chance = chance
         self._tokens: dict[str, tuple[DelegationToken, int]] = {}
         self._ids: dict[bytes, str] = {}
-        self._credentials: dict[str, dict[str, ScramCredential]] = {}  # of tokens that were used, by mechanism
+        self._logins: dict[str, dict[str, _Credential]] = {}  # of tokens that were used, by mechanism
 
     def __len__(self) -> int:
         return len(self._tokens)
@@ -52,9 +53,7 @@ class TokenIndex:
         found = self._tokens.pop(token_id, None)
         if found is not None:
             del self._ids[found[0].hmac]
-            self._credentials.pop(token_id, None)
-
-    # ---- logins
+            self._logins.pop(token_id, None)
 
     def find_login(self, mechanism: str, token_id: str) -> ScramUser | Derivation | None:
         """The owner of a token, as who its holder logs in."""
@@ -62,17 +61,27 @@ class TokenIndex:
         if found is None:
             return None
         token = found[0]
-        credential = self._credentials.get(token_id, {}).get(mechanism)
-        if credential is not None:
-            return ScramUser(credential, token.owner.name, token.expires_ms)
-        salt = random_text(self._chance).encode()
-        return Derivation(partial(_derived, mechanism, token.password, salt), partial(self._keep, mechanism, token_id))
+        by_mechanism = self._logins.setdefault(token_id, {})
+        credential = by_mechanism.get(mechanism)
+        if credential is None:
+            salt = random_text(self._chance).encode()
+            credential = by_mechanism[mechanism] = _Credential(mechanism, token.password, salt)
+        if credential.derived is None:
+            return Derivation(credential.derive)
+        return ScramUser(credential.derived, token.owner.name, token.expires_ms)
 
-    def _keep(self, mechanism: str, token_id: str, credential: ScramCredential) -> None:
-        if token_id in self._tokens:
-            self._credentials.setdefault(token_id, {})[mechanism] = credential
 
+class _Credential:
+    """A credential that is derived by the first thread that asks for it; others wait for that one."""
 
-def _derived(mechanism: str, password: str, salt: bytes) -> ScramCredential:
-    salted = salted_password(mechanism, password, salt, LEAST_ITERATIONS)
-    return credential_of(mechanism, salted, salt, LEAST_ITERATIONS)
+    def __init__(self, mechanism: str, password: str, salt: bytes) -> None:
+        self.derived: ScramCredential | None = None
+        self._origin = mechanism, password, salt
+        self._lock = threading.Lock()
+
+    def derive(self) -> None:
+        mechanism, password, salt = self._origin
+        with self._lock:
+            if self.derived is None:
+                salted = salted_password(mechanism, password, salt, LEAST_ITERATIONS)
+                self.derived = credential_of(mechanism, salted, salt, LEAST_ITERATIONS)

@@ -1,11 +1,14 @@
 """Tokens are found by id and HMAC; the credentials of their logins are derived once, and go with them."""
 
+from dataclasses import replace
+
 import pytest
 
 from kafka_py.base.chance import Chance
 from kafka_py.net.principal import Principal
 from kafka_py.security.sasl.mechanisms import Challenge, InvalidCredentials, Success, Work
 from kafka_py.security.sasl.scram import Derivation, ScramClient, ScramServer, ScramUser
+from kafka_py.security.sasl.scram_credentials import ScramCredential
 from kafka_py.security.sasl.scram_users import ScramUsers
 from kafka_py.security.tokens.delegation_tokens import DelegationToken
 from kafka_py.security.tokens.token_index import TokenIndex
@@ -28,17 +31,35 @@ def test_a_token_is_found_by_id_and_hmac_until_it_is_removed() -> None:
     assert (known.of("id"), known.id_of(b"hmac"), known.tokens(), len(known)) == (None, None, [], 0)
 
 
+def credential_of(known: TokenIndex, mechanism: str = MECHANISM) -> ScramCredential:
+    found = known.find_login(mechanism, "id")
+    assert isinstance(found, ScramUser)
+    assert found == ScramUser(found.credential, "alice", 2)
+    return found.credential
+
+
 def test_the_credential_of_a_login_is_derived_once() -> None:
     known = index()
     assert known.find_login(MECHANISM, "other") is None
-    found = known.find_login(MECHANISM, "id")
-    assert isinstance(found, Derivation)
-    credential = found.derive()
-    found.keep(credential)
-    assert known.find_login(MECHANISM, "id") == ScramUser(credential, "alice", 2)
+    waiting = [known.find_login(MECHANISM, "id") for _ in range(3)]  # of logins that come at the same time
+    found = set()
+    for each in waiting:
+        assert isinstance(each, Derivation)
+        each.derive()
+        found.add(credential_of(known))
+    assert len(found) == 1
     assert isinstance(known.find_login("SCRAM-SHA-512", "id"), Derivation)
+    renewed = replace(TOKEN, expires_ms=3)
+    known.put(renewed, 8)
+    assert known.find_login(MECHANISM, "id") == ScramUser(found.pop(), "alice", 3)
+
+
+def test_a_credential_is_removed_with_its_token() -> None:
+    known = index()
+    before = known.find_login(MECHANISM, "id")
+    assert isinstance(before, Derivation)
     known.remove("id")
-    found.keep(credential)
+    before.derive()
     assert known.find_login(MECHANISM, "id") is None
     known.put(TOKEN, 8)
     assert isinstance(known.find_login(MECHANISM, "id"), Derivation)
