@@ -22,8 +22,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from kafka_py.cli.local_cluster.broker_view import Connect, plain_connection
 from kafka_py.cli.local_cluster.scram_accounts import create_accounts
-from kafka_py.cli.local_cluster.secured_socket import Connect, SecuredConnections, plain_connection
+from kafka_py.cli.local_cluster.secured_socket import SecuredConnections
 from kafka_py.cli.local_cluster.security import (
     ADMIN,
     OAUTHBEARER,

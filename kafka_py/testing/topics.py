@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.cli.local_cluster.secured_socket import Connect, plain_connection
+from kafka_py.cli.local_cluster.broker_view import Connect, plain_connection
 from kafka_py.testing.peers.wire_client import WireClient
 from kafka_py.testing.processes import wait_until
 from kafka_py.wire.messages.create_topics import CreatableTopic, CreateableTopicConfig, CreateTopicsRequest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from kafka_py.cli.local_cluster.ports import HOST
 
@@ -22,14 +22,28 @@ class BrokerView(NamedTuple):
     lagging: tuple[str, ...]
 
 
-def ask(port: int, *, topics: bool = False) -> BrokerView | None:
-    """The view of the broker on this port; None while it does not answer. topics: whether to look at all partitions."""
+class Connect(Protocol):
+    """Opens a connection over which requests can be sent. Raises OSError, also for a login that is refused."""
+
+    def __call__(self, host: str, port: int, timeout_s: float) -> socket.socket: ...
+
+
+def plain_connection(host: str, port: int, timeout_s: float) -> socket.socket:
+    """One without TLS and login; secured_socket.py has the others."""
+    return socket.create_connection((host, port), timeout_s)
+
+
+def ask(port: int, connect: Connect = plain_connection, *, topics: bool = False) -> BrokerView | None:
+    """The view of the broker on this port; None while it does not answer, also where it refuses the login.
+
+    topics: whether to look at all partitions.
+    """
     from kafka_py.wire.frames import decode_response, encode_request
     from kafka_py.wire.messages.metadata import MetadataRequest, MetadataResponse
 
     request = MetadataRequest(topics=None if topics else [], allow_auto_topic_creation=False)
     try:
-        with socket.create_connection((HOST, port), PATIENCE_S) as connection:
+        with connect(HOST, port, PATIENCE_S) as connection:
             received = exchange(connection, encode_request(request, METADATA_VERSION, 1, "kafka-py"))
         _, answer = decode_response(MetadataResponse, METADATA_VERSION, received)
     except OSError:
@@ -60,16 +74,19 @@ def _view(answer: object) -> BrokerView:
 def exchange(connection: socket.socket, request: bytes) -> bytes:
     """Sends a request with its size, and returns the response without. Raises OSError."""
     connection.sendall(request)
-    return _receive(connection, int.from_bytes(_receive(connection, 4), "big"))
+    return bytes(receive(connection, int.from_bytes(receive(connection, 4), "big")))
 
 
-def _receive(connection: socket.socket, size: int) -> bytes:
-    received = b""
-    while len(received) < size:
-        piece = connection.recv(size - len(received))
-        if not piece:
-            raise ConnectionError("closed")
-        received += piece
+def receive(connection: socket.socket, size: int) -> bytearray:
+    """Exactly so many bytes. Raises OSError."""
+    received = bytearray(size)
+    with memoryview(received) as view:
+        done = 0
+        while done < size:
+            count = connection.recv_into(view[done:])
+            if not count:
+                raise ConnectionError(f"the connection was closed after {done} of {size} bytes")
+            done += count
     return received
 
 

@@ -4,8 +4,9 @@
     DIR/processes.json               what runs (state.py)
     DIR/zookeeper/                   zookeeper.properties, data/, zookeeper.log
     DIR/broker-N/                    server.properties, kafka-logs/, server.log
+    DIR/security/                    users, certificates, admin.properties, where it has them (security.py)
 
-The property files are written once and then the user's: ports are passed beside them (`--override`).
+The property files are written once and then the user's: listeners are passed beside them (`--override`).
 """
 
 from __future__ import annotations
@@ -16,17 +17,23 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Self
 
-from kafka_py.base.properties import format_properties
+from kafka_py.base.properties import format_properties, read_properties
 from kafka_py.cli.common.command import CommandFailed
 from kafka_py.cli.common.user_folders import user_folder
 from kafka_py.cli.common.whole_files import replace_text
+from kafka_py.cli.local_cluster.broker_view import Connect, plain_connection
 from kafka_py.cli.local_cluster.ports import HOST
+from kafka_py.cli.local_cluster.secured_socket import SecuredConnections
+from kafka_py.cli.local_cluster.security import ADMIN, write_secret
 
 FILE = "cluster.json"
 ZOOKEEPER = "zookeeper"
 ZOOKEEPER_HEAP = "-Xmx256M"
 ENVIRONMENT = "KAFKA_PY_DATA"
 MOST_REPLICAS = 3
+PLAINTEXT = "PLAINTEXT"
+OF_SECURITY = ("ssl.", "sasl.", "listener.name.", "security.inter.broker.protocol", "super.users", "authorizer.")
+"""What the names of settings begin with that `up --security` writes, and that make way for another protocol's."""
 
 
 def default_folder(environment: Mapping[str, str]) -> Path:
@@ -41,12 +48,13 @@ def default_folder(environment: Mapping[str, str]) -> Path:
 class LocalCluster:
     """ports: of broker 0, 1 and so on. zookeeper_port: of its own server. zookeeper: another one's connect string.
 
-    Exactly one of zookeeper_port and zookeeper is set.
+    Exactly one of zookeeper_port and zookeeper is set. protocol: of every listener, for clients and between brokers.
     """
 
     ports: tuple[int, ...]
     zookeeper_port: int | None = None
     zookeeper: str | None = None
+    protocol: str = PLAINTEXT
 
     @property
     def bootstrap_servers(self) -> str:
@@ -68,8 +76,13 @@ class LocalCluster:
 
     def overrides(self, number: int) -> list[str]:
         """Arguments of kafka-server-start.sh that go over the property file of a broker."""
-        listeners = f"listeners=PLAINTEXT://{HOST}:{self.ports[number]}"
-        return ["--override", listeners, "--override", f"zookeeper.connect={self.zookeeper_connect}"]
+        return [word for name, value in self.place(number).items() for word in ("--override", f"{name}={value}")]
+
+    def place(self, number: int) -> dict[str, str]:
+        """Where a broker listens, and where it registers."""
+        return {
+            "listeners": f"{self.protocol}://{HOST}:{self.ports[number]}", "zookeeper.connect": self.zookeeper_connect
+        }  # fmt: skip
 
     def on_ports(self, ports: tuple[int, ...], zookeeper_port: int | None) -> Self:
         return replace(self, ports=ports, zookeeper_port=zookeeper_port)
@@ -93,7 +106,8 @@ def read(folder: Path) -> LocalCluster | None:
     path = folder / FILE
     try:
         values = json.loads(path.read_text())
-        return LocalCluster(tuple(values["ports"]), values["zookeeper_port"], values["zookeeper"])
+        ports = tuple(values["ports"])
+        return LocalCluster(ports, values["zookeeper_port"], values["zookeeper"], values.get("protocol", PLAINTEXT))
     except FileNotFoundError:
         pass
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -101,6 +115,22 @@ def read(folder: Path) -> LocalCluster | None:
     if folder.is_dir() and any(entry.name != "lock" for entry in folder.iterdir()):
         raise CommandFailed(f"{folder} is not empty and has no cluster of kafka-py: choose another folder with --data")
     return None
+
+
+def client_properties(folder: Path) -> Path:
+    """What clients of a secured cluster are told: the settings of its administrator."""
+    return folder / "security" / f"{ADMIN}.properties"
+
+
+def client_settings(folder: Path, cluster: LocalCluster) -> dict[str, str]:
+    """The administrator's settings, none without security. Raises ConfigError."""
+    return {} if cluster.protocol == PLAINTEXT else read_properties(client_properties(folder))
+
+
+def connections_to(folder: Path, cluster: LocalCluster) -> Connect:
+    """How commands ask its brokers. Raises ConfigError."""
+    settings = client_settings(folder, cluster)
+    return SecuredConnections(settings) if settings else plain_connection
 
 
 def read_existing(folder: Path) -> LocalCluster:
@@ -116,16 +146,34 @@ def write(folder: Path, cluster: LocalCluster) -> None:
     replace_text(folder / FILE, json.dumps(asdict(cluster), indent=2) + "\n")
 
 
-def make_folders(folder: Path, cluster: LocalCluster, settings: Mapping[str, str]) -> None:
-    """Folders and property files, those that are missing. settings: go into every server.properties. Raises OSError."""
+def make_folders(
+    folder: Path, cluster: LocalCluster, settings: Mapping[str, str], secured: Mapping[str, str] | None = None
+) -> None:
+    """Folders and property files, those that are missing.
+
+    settings: go into every server.properties, which is written again for them. secured: the settings of `protocol`, in
+    place of those of another protocol; None where nothing about it changes. Raises OSError, ConfigError.
+    """
     if cluster.zookeeper_port is not None:
         (folder / ZOOKEEPER / "data").mkdir(parents=True, exist_ok=True)
+        if cluster.protocol != PLAINTEXT:
+            (folder / ZOOKEEPER).chmod(0o700)
     for number in range(len(cluster.ports)):
         home = folder / broker_name(number)
         home.mkdir(parents=True, exist_ok=True)
+        if cluster.protocol != PLAINTEXT:
+            home.chmod(0o700)
         properties = home / "server.properties"
-        if settings or not properties.exists():
-            properties.write_text(format_properties({**broker_settings(cluster, home, number), **settings}))
+        kept = read_properties(properties) if properties.exists() else {}
+        security = {name: value for name, value in kept.items() if name.startswith(OF_SECURITY)}
+        others = {name: value for name, value in kept.items() if name not in security}
+        if settings or not kept:
+            others = broker_settings(cluster, home, number)
+        if settings or not kept or secured is not None or "listeners" in kept:
+            others |= cluster.place(number)
+        wanted = {**others, **(security if secured is None else secured), **settings}
+        if wanted != kept:
+            write_secret(properties, format_properties(wanted))
 
 
 def broker_settings(cluster: LocalCluster, home: Path, number: int) -> dict[str, str]:

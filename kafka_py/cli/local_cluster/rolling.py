@@ -16,8 +16,8 @@ from kafka_py.cli.common.command import CommandFailed
 from kafka_py.cli.common.termination import EndSignals, Terminated
 from kafka_py.cli.common.whole_files import replace_text
 from kafka_py.cli.local_cluster import broker_view, state
-from kafka_py.cli.local_cluster.broker_view import BrokerView
-from kafka_py.cli.local_cluster.layout import LocalCluster, broker_name
+from kafka_py.cli.local_cluster.broker_view import BrokerView, Connect
+from kafka_py.cli.local_cluster.layout import LocalCluster, broker_name, connections_to
 from kafka_py.cli.local_cluster.processes import terminate
 from kafka_py.cli.local_cluster.starting import Starter
 from kafka_py.cli.local_cluster.stopping import STOP_TIMEOUT_S
@@ -86,6 +86,7 @@ class Roll:
         self._cluster = cluster
         self._starter = starter
         self._say = say
+        self._connect = connections_to(folder, cluster)
 
     def run(self, plan: RollPlan, signals: EndSignals, timeout_s: float) -> None:
         """Restarts what is left. Raises CommandFailed, and Terminated after a signal; both leave the plan to resume."""
@@ -120,8 +121,8 @@ class Roll:
         while True:
             if signals.came:
                 raise Terminated(signals.exit_code - 128)
-            missing = what_is_missing([broker_view.ask(port, topics=True) for port in self._cluster.ports],
-                                      len(self._cluster.ports))  # fmt: skip
+            views = [broker_view.ask(port, self._connect, topics=True) for port in self._cluster.ports]
+            missing = what_is_missing(views, len(self._cluster.ports))
             if not missing:
                 return
             if time.monotonic() > deadline:
@@ -129,10 +130,10 @@ class Roll:
             time.sleep(LOOK_S)
 
 
-def controller_of(cluster: LocalCluster) -> int:
+def controller_of(cluster: LocalCluster, connect: Connect = broker_view.plain_connection) -> int:
     """The controller as the first broker that answers knows it; -1 if none does."""
     for port in cluster.ports:
-        view = broker_view.ask(port)
+        view = broker_view.ask(port, connect)
         if view is not None:
             return view.controller
     return -1

@@ -5,9 +5,7 @@ Source: KIP-84; docs/reference/zookeeper.md, section 14.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 
 from kafka_py.cli.common.command import CommandFailed
 from kafka_py.cli.local_cluster.security import SCRAM
@@ -20,6 +18,9 @@ def create_accounts(connect: str, passwords: Mapping[str, str], timeout_s: float
 
     In a thread of its own, for the caller may have an event loop. Raises CommandFailed.
     """
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(1) as thread:
         thread.submit(asyncio.run, _create(connect, passwords, timeout_s)).result()
 

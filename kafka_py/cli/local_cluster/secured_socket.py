@@ -8,24 +8,14 @@ from __future__ import annotations
 import itertools
 import socket
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
+from kafka_py.cli.local_cluster.broker_view import exchange, plain_connection
 from kafka_py.cli.local_cluster.security import OAUTHBEARER, PLAIN
 
 if TYPE_CHECKING:
     from kafka_py.clients.admin.configs import AdminOptions
     from kafka_py.security.sasl.mechanisms import ClientMechanism
-
-
-class Connect(Protocol):
-    """Opens a connection over which requests can be sent. Raises OSError, also for a login that was refused."""
-
-    def __call__(self, host: str, port: int, timeout_s: float) -> socket.socket: ...
-
-
-def plain_connection(host: str, port: int, timeout_s: float) -> socket.socket:
-    """One without TLS and login."""
-    return socket.create_connection((host, port), timeout_s)
 
 
 class SecuredConnections:
@@ -100,19 +90,4 @@ def _mechanism(options: AdminOptions) -> ClientMechanism:
 def _ask(connection: socket.socket, request: object, kind: type, correlation_id: int) -> Any:
     from kafka_py.wire.frames import decode_response, encode_request
 
-    connection.sendall(encode_request(request, 1, correlation_id, "kafka-py"))
-    size = int.from_bytes(receive(connection, 4), "big")
-    return decode_response(kind, 1, receive(connection, size))[1]
-
-
-def receive(connection: socket.socket, size: int) -> bytearray:
-    """Exactly so many bytes. Raises OSError."""
-    received = bytearray(size)
-    with memoryview(received) as view:
-        done = 0
-        while done < size:
-            count = connection.recv_into(view[done:])
-            if not count:
-                raise ConnectionError(f"the connection was closed after {done} of {size} bytes")
-            done += count
-    return received
+    return decode_response(kind, 1, exchange(connection, encode_request(request, 1, correlation_id, "kafka-py")))[1]

@@ -8,12 +8,13 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from kafka_py.cli.common.command import CommandFailed
 from kafka_py.cli.local_cluster import broker_view, layout, state
-from kafka_py.cli.local_cluster.layout import ZOOKEEPER, LocalCluster
+from kafka_py.cli.local_cluster.layout import ZOOKEEPER, LocalCluster, connections_to
 from kafka_py.cli.local_cluster.ports import free_ports, is_free
 from kafka_py.cli.local_cluster.processes import POLL_S, ServerProcess, kill, server_environment, spawn
 
@@ -28,6 +29,7 @@ class Wanted(NamedTuple):
     port: int | None = None
     zookeeper_port: int | None = None
     zookeeper: str | None = None
+    protocol: str | None = None
 
 
 def plan(stored: LocalCluster | None, wanted: Wanted, free: Callable[[int], bool] = is_free) -> LocalCluster:
@@ -44,6 +46,7 @@ def plan(stored: LocalCluster | None, wanted: Wanted, free: Callable[[int], bool
             "out, or choose another folder with --data"
         )
     cluster = stored or LocalCluster(ports=(), zookeeper=wanted.zookeeper)
+    cluster = replace(cluster, protocol=wanted.protocol or cluster.protocol)
     ports = _broker_ports(cluster.ports, wanted.port, count, free)
     if cluster.zookeeper is not None:
         return cluster.on_ports(ports, None)
@@ -95,6 +98,7 @@ class Starter:
         self._cluster = cluster
         self._environment = server_environment(environment)
         self._may_install = may_install
+        self._connect = connections_to(folder, cluster)
         self._log_starts: dict[str, int] = {}
         self.started: list[ServerProcess] = []
 
@@ -127,6 +131,17 @@ class Starter:
         properties = layout.zookeeper_properties(self._folder, self._cluster.zookeeper_port)
         return server_command(properties, environment)
 
+    def wait_zookeeper(self, timeout_s: float) -> None:
+        """Waits until the cluster's own ZooKeeper serves. Raises CommandFailed."""
+        port = self._cluster.zookeeper_port
+        deadline = time.monotonic() + timeout_s
+        while port is not None and broker_view.zookeeper_mode(port) is None:
+            if not self.started[0].is_alive:
+                raise CommandFailed(f"{ZOOKEEPER} could not start: {self._reason(ZOOKEEPER)}")
+            if time.monotonic() > deadline:
+                raise CommandFailed(f"{ZOOKEEPER} was not ready after {timeout_s:.0f} s: {self._reason(ZOOKEEPER)}")
+            time.sleep(POLL_S)
+
     def wait_ready(self, processes: Sequence[ServerProcess], timeout_s: float) -> None:
         """Waits until every broker among these serves and knows all brokers. Raises CommandFailed."""
         waiting = list(processes)
@@ -153,7 +168,7 @@ class Starter:
         port = self._cluster.port_of(process.name)
         if is_free(port):
             return False
-        view = broker_view.ask(port)
+        view = broker_view.ask(port, self._connect)
         return view is not None and len(view.brokers) >= len(self._cluster.ports) and view.controller >= 0
 
     def _reason(self, name: str) -> str:

@@ -7,7 +7,7 @@
     "bootstrap.servers" = "localhost:9092"
 
 A tool gets the servers as its option and the other settings as its file of client settings, under those of a file that
-was given by hand. Without a profile it gets the cluster of `kafka-py up`, if that runs.
+was given by hand. Without a profile it gets the cluster of `kafka-py up`, if that runs, as its administrator.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from kafka_py.cli.umbrella.tool_names import ToolConnection
 FILE_VARIABLE = "KAFKA_PY_PROFILES"
 NAME_VARIABLE = "KAFKA_PY_PROFILE"
 SERVERS = "bootstrap.servers"
+LOCAL = "local"
+"""The cluster of `kafka-py up`, unless the file has a profile of this name."""
 EXPLAINING = {"--help", "--version"}
 
 
@@ -71,7 +73,7 @@ def settings_for(name: str | None, environment: Mapping[str, str]) -> dict[str, 
     path = profiles_file(environment)
     default, profiles = read_profiles(path)
     wanted = name or environment.get(NAME_VARIABLE) or default
-    if wanted is None:
+    if wanted is None or (wanted == LOCAL and wanted not in profiles):
         return _local_cluster(environment)
     if wanted not in profiles:
         known = f"there are {', '.join(sorted(profiles))}" if profiles else "there are none"
@@ -85,7 +87,8 @@ def _local_cluster(environment: Mapping[str, str]) -> dict[str, str]:
     folder = layout.default_folder(environment)
     if not (folder / layout.FILE).exists() or not state.running(folder):
         return {}
-    return {SERVERS: layout.read_existing(folder).bootstrap_servers}
+    cluster = layout.read_existing(folder)
+    return {**layout.client_settings(folder, cluster), SERVERS: cluster.bootstrap_servers}
 
 
 def take_name(words: Sequence[str]) -> tuple[str | None, list[str]]:

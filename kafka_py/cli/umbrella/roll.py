@@ -59,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
             raise CommandFailed(f"A roll was interrupted ({folder / FILE}): leave --brokers out, or add --again")
         if stored is not None:
             say(f"Continuing: {', '.join(stored.done) or 'none'} done")
-        plan = stored or new_plan(cluster, controller_of(cluster), chosen)
+        plan = stored or new_plan(cluster, controller_of(cluster, layout.connections_to(folder, cluster)), chosen)
         try:
             Roll(folder, cluster, Starter(folder, cluster, os.environ), say).run(plan, signals, options.timeout)
         except Terminated:

@@ -39,6 +39,7 @@ def parser() -> UmbrellaParser:
 def look(folder: Path, cluster: LocalCluster) -> tuple[list[ProcessStatus], BrokerView | None]:
     """The state of every process, and what the first broker that answers says of the cluster."""
     alive = {process.name: process for process in state.running(folder)}
+    connect = layout.connections_to(folder, cluster)
     found = []
     view: BrokerView | None = None
     for name in cluster.names:
@@ -47,7 +48,7 @@ def look(folder: Path, cluster: LocalCluster) -> tuple[list[ProcessStatus], Brok
         if name == ZOOKEEPER:
             serves = process is not None and broker_view.zookeeper_mode(port) is not None
         else:
-            seen = broker_view.ask(port, topics=True) if process is not None else None
+            seen = broker_view.ask(port, connect, topics=True) if process is not None else None
             serves = seen is not None
             view = view or seen
         found.append(_status(name, port, process, serves))
@@ -70,7 +71,9 @@ def lines(cluster: LocalCluster, found: Sequence[ProcessStatus], view: BrokerVie
         memory = f"{row.memory_mb:.0f} MB" if running else "-"
         shown.append(f"{row.name:<12}{row.port:<8}{row.state:<10}{row.pid or '-':<10}{uptime:<12}{memory}")
     if view is not None:
-        shown += ["", f"bootstrap.servers={cluster.bootstrap_servers}", f"controller: broker {view.controller}"]
+        security = [] if cluster.protocol == layout.PLAINTEXT else [f"security.protocol={cluster.protocol}"]
+        shown += ["", f"bootstrap.servers={cluster.bootstrap_servers}", *security]
+        shown.append(f"controller: broker {view.controller}")
         lagging = f"{len(view.lagging)} of them not in sync: {broker_view.shortened(view.lagging, MOST_SHOWN)}"
         shown.append(f"partitions: {view.partitions}, {lagging if view.lagging else 'all in sync'}")
     return shown
@@ -80,6 +83,7 @@ def document(cluster: LocalCluster, found: Sequence[ProcessStatus], view: Broker
     """The same for programs; controller and partitions are null where no broker answers."""
     return {
         "bootstrap_servers": cluster.bootstrap_servers,
+        "security_protocol": cluster.protocol,
         "zookeeper": cluster.zookeeper_connect,
         "processes": [row._asdict() for row in found],
         "controller": None if view is None else view.controller,

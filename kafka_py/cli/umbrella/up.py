@@ -11,18 +11,22 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from kafka_py.base.properties import format_properties
 from kafka_py.cli.common.client_properties import pairs
 from kafka_py.cli.common.command import CommandFailed, UsageError, run
 from kafka_py.cli.common.termination import Terminated, termination_as_exception
 from kafka_py.cli.local_cluster import layout, state
 from kafka_py.cli.local_cluster.layout import LocalCluster
 from kafka_py.cli.local_cluster.processes import reap
+from kafka_py.cli.local_cluster.scram_accounts import create_accounts
+from kafka_py.cli.local_cluster.security import ACLS, ADMIN, PROTOCOLS, ClusterSecurity, make, write_secret
 from kafka_py.cli.local_cluster.starting import Starter, Wanted, plan
 from kafka_py.cli.local_cluster.stopping import STOP_TIMEOUT_S, keep_archive, stop_all
 from kafka_py.cli.umbrella.options import UmbrellaParser, folder_of
 
 WATCH_S = 0.25
 MOST_BROKERS = 100
+BROKER_0 = layout.broker_name(0)
 
 
 def parser() -> UmbrellaParser:
@@ -35,6 +39,9 @@ def parser() -> UmbrellaParser:
                  kind=int, metavar="Integer")  # fmt: skip
     table.option("--zookeeper", "Uses a ZooKeeper that runs elsewhere, host:port/path, and starts none.",
                  metavar="String: hosts")  # fmt: skip
+    table.option("--security", "How clients come in, and brokers to each other; with users and access control lists. "
+                 "Changes a cluster that is stopped. Default: PLAINTEXT, or as before.",
+                 choices=(layout.PLAINTEXT, *PROTOCOLS))  # fmt: skip
     table.repeatable("--set", "A setting for every broker's server.properties, which is then written again.",
                      metavar="name=value")  # fmt: skip
     table.flag("--detach", "Return when the cluster is ready and leave it running.")
@@ -53,6 +60,8 @@ def main(arguments: Sequence[str]) -> int:
         count = len(cluster.ports)
         print(f"Ready in {time.monotonic() - begun:.1f} s: {count} broker{'s' if count > 1 else ''}, "
               f"ZooKeeper at {cluster.zookeeper_connect}, data in {folder}")  # fmt: skip
+        if cluster.protocol != layout.PLAINTEXT:
+            print(f"security.protocol={cluster.protocol}, settings for clients in {layout.client_properties(folder)}")
         print(f"bootstrap.servers={cluster.bootstrap_servers}", flush=True)
         if options.detach:
             return 0
@@ -96,23 +105,51 @@ def _start(folder: Path, stored: LocalCluster | None, options: argparse.Namespac
         shown = ", ".join(f"{process.name} is process {process.pid}" for process in alive)
         raise CommandFailed(f"A cluster already runs in {folder} ({shown}): kafka-py down stops it")
     state.write(folder, [])
-    wanted = Wanted(options.brokers, options.port, options.zookeeper_port, options.zookeeper)
+    wanted = Wanted(options.brokers, options.port, options.zookeeper_port, options.zookeeper, options.security)
     cluster = plan(stored, wanted)
     before = set(folder.iterdir())
-    starter = Starter(folder, cluster, os.environ, may_install=options.install_java)
+    kept = {path: path.read_text() for path in (*folder.glob("broker-*/server.properties"),
+                                                *folder.glob("security/admin.properties"))}  # fmt: skip
+    starter = None
     try:
-        layout.make_folders(folder, cluster, pairs(options.set, "set"))
-        for name in cluster.names:
-            starter.start(name)
-        starter.wait_ready(starter.started, options.timeout)
+        security = secure(folder, wanted.protocol)
+        starter = Starter(folder, cluster, os.environ, may_install=options.install_java)
+        settings = None if wanted.protocol is None else {**security.broker_settings(), **ACLS} if security else {}
+        layout.make_folders(folder, cluster, pairs(options.set, "set"), settings)
+        _start_all(starter, cluster, security, options.timeout)
         layout.write(folder, cluster)
     except BaseException:
         _ignore_signals()
-        starter.kill_all()
+        if starter is not None:
+            starter.kill_all()
         if stored is None:
             _remove_new(folder, before)
+        for path, text in kept.items():
+            if path.read_text() != text:
+                write_secret(path, text)
         raise
     return cluster
+
+
+def secure(folder: Path, protocol: str | None) -> ClusterSecurity | None:
+    """Makes users and certificates for a protocol that was asked for; None where there is nothing to make."""
+    if protocol in (None, layout.PLAINTEXT):
+        return None
+    assert protocol is not None
+    path = layout.client_properties(folder)
+    security = make(path.parent, protocol)
+    write_secret(path, format_properties(security.client_settings(ADMIN)))
+    return security
+
+
+def _start_all(starter: Starter, cluster: LocalCluster, security: ClusterSecurity | None, timeout_s: float) -> None:
+    """Users are stored before the first broker starts, for brokers log in as one of them. Raises CommandFailed."""
+    for name in cluster.names:
+        if name == BROKER_0 and security is not None and security.has_logins:
+            starter.wait_zookeeper(timeout_s)
+            create_accounts(cluster.zookeeper_connect, security.passwords, timeout_s)
+        starter.start(name)
+    starter.wait_ready(starter.started, timeout_s)
 
 
 def _remove_new(folder: Path, before: set[Path]) -> None:

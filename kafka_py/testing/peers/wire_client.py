@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-from kafka_py.cli.local_cluster.secured_socket import Connect, plain_connection, receive
+from kafka_py.cli.local_cluster.broker_view import Connect, plain_connection, receive
 from kafka_py.wire.apis import api_of
 from kafka_py.wire.frames import decode_response, encode_request
 from kafka_py.wire.schema import schema_of

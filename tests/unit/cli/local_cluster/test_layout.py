@@ -1,5 +1,7 @@
 """What a cluster's folder says of it, and what is refused there."""
 
+import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,10 +23,16 @@ def test_the_folder_is_named_by_a_variable_or_among_the_user_s_data(monkeypatch:
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     assert layout.read(tmp_path) is None
-    for cluster in (THREE, LocalCluster((1,), zookeeper="zoo:2181/chroot")):
+    for cluster in (THREE, LocalCluster((1,), zookeeper="zoo:2181/chroot"), LocalCluster((1,), 2, None, "SSL")):
         layout.write(tmp_path, cluster)
         assert layout.read(tmp_path) == cluster
     assert [path.name for path in tmp_path.iterdir()] == [layout.FILE]
+
+
+def test_a_cluster_of_an_earlier_version_is_plaintext(tmp_path: Path) -> None:
+    (tmp_path / layout.FILE).write_text('{"ports": [9092], "zookeeper_port": 2181, "zookeeper": null}')
+    assert layout.read_existing(tmp_path) == LocalCluster((9092,), 2181)
+    assert layout.client_settings(tmp_path, LocalCluster((9092,), 2181)) == {}
 
 
 def test_a_folder_with_something_else_is_refused(tmp_path: Path) -> None:
@@ -74,3 +82,21 @@ def test_property_files_are_the_user_s_once_they_are_written(tmp_path: Path) -> 
     assert read_properties(path)["num.partitions"] == "9"
     layout.make_folders(tmp_path, THREE, {"num.partitions": "5"})
     assert read_properties(path)["num.partitions"] == "5"
+
+
+def test_security_replaces_that_of_another_protocol_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "broker-0" / "server.properties"
+    cluster = LocalCluster((9092,), 2181)
+    layout.make_folders(tmp_path, cluster, {})
+    path.write_text(path.read_text() + "num.partitions=9\n")
+    secured = replace(cluster, protocol="SSL")
+    layout.make_folders(tmp_path, secured, {}, {"ssl.client.auth": "required", "super.users": "User:a"})
+    found = read_properties(path)
+    assert (found["num.partitions"], found["ssl.client.auth"]) == ("9", "required")
+    assert found["listeners"] == "SSL://127.0.0.1:9092"
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (path, path.parent)] == [0o600, 0o700]
+    layout.make_folders(tmp_path, secured, {"num.partitions": "5"})
+    assert read_properties(path)["super.users"] == "User:a", "settings that are set do not open a cluster"
+    layout.make_folders(tmp_path, cluster, {}, {})
+    assert {"ssl.client.auth", "super.users"} & read_properties(path).keys() == set()
+    assert read_properties(path)["listeners"] == "PLAINTEXT://127.0.0.1:9092"
