@@ -29,12 +29,7 @@ if [ "$offline" = yes ]; then
   "$ROOT/bin/build.sh" "$work/dist" > /dev/null
   python="$(docker run --rm --network none --entrypoint python3 "$base" -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
   say "collecting wheels for Python $python"
-  "$(find_base_python)" -m venv "$work/venv"
-  platforms=()
-  for glibc in 2_17 2_24 2_28 2_31 2_34; do platforms+=(--platform "manylinux_${glibc}_$(uname -m)"); done
-  "$work/venv/bin/python" -m pip download -q --disable-pip-version-check --only-binary=:all: --implementation cp \
-    --python-version "$python" "${platforms[@]}" --platform "manylinux2014_$(uname -m)" -d "$wheels" \
-    "kafka_py[zookeeper] @ file://$(ls "$work"/dist/*.whl)" pip
+  "$ROOT/docker/wheels.sh" "$(ls "$work"/dist/*.whl)" "$python" "$wheels"
 fi
 
 version="$(sed -n 's/^__version__ = "\(.*\)"$/\1/p' "$ROOT/kafka_py/__init__.py")"

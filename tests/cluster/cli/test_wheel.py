@@ -10,6 +10,7 @@ import tarfile
 import tomllib
 import zipfile
 from collections.abc import Iterator
+from itertools import dropwhile, takewhile
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ import kafka_py
 from kafka_py.cli.common.user_folders import cache_directory
 from kafka_py.cli.local_cluster import state
 from kafka_py.cli.local_cluster.processes import kill
+from kafka_py.testing.containers.base_image import make_root
 from kafka_py.testing.processes import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -90,6 +92,37 @@ def python_named(name: str) -> str | None:
         if candidate and subprocess.run([candidate, "--version"], capture_output=True, check=False).returncode == 0:
             return str(candidate)
     return None
+
+
+def first_page() -> list[str]:
+    """The commands with which docs/kafka-py.md begins."""
+    lines = iter((ROOT / "docs" / "kafka-py.md").read_text().splitlines())
+    block = list(takewhile(bool, dropwhile(lambda line: not line.startswith("    "), lines)))
+    return [line.strip() for line in block]
+
+
+@pytest.fixture
+def empty_root(built: Path, tmp_path: Path) -> Path:
+    """Debian with Python 3.13 and nothing else, and the wheels for it in /wheels."""
+    if shutil.which("debootstrap") is None or os.geteuid() != 0:
+        pytest.skip("an empty Debian needs debootstrap and root")
+    root = tmp_path / "root"
+    make_root(root, "python3-venv")
+    run(ROOT / "docker" / "wheels.sh", next(built.glob("*.whl")), "3.13", root / "wheels")
+    return root
+
+
+def test_the_first_page_in_an_empty_debian_with_python_3_13(empty_root: Path) -> None:
+    """Processes, mounts and network are its own: all of it ends with the script, and the usual ports are free."""
+    install = 'python3 -m venv /venv && /venv/bin/pip install -q --no-index --find-links /wheels "kafka_py[zookeeper]"'
+    script = "\n".join(["set -e", install, "export PATH=/venv/bin:$PATH", "python3 --version", *first_page()])
+    into = 'exec chroot "$0" /usr/bin/env -i HOME=/root PATH=/usr/bin:/bin sh -c "$1"'
+    inside = f'ip link set lo up; mount -t proc proc "$0/proc"; {into}'
+    shown = run("unshare", "--mount", "--pid", "--fork", "--net", "sh", "-c", inside, empty_root, script)
+    lines = shown.splitlines()
+    assert lines[0].startswith("Python 3.13.")
+    assert "hello" in lines and "Created topic greetings." in lines
+    assert lines[-1] == "Stopped zookeeper, broker-0, broker-1, broker-2"
 
 
 def test_three_brokers_a_topic_and_messages_on_a_machine_with_only_python(installed: Path, tmp_path: Path) -> None:
