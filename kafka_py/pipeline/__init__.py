@@ -12,7 +12,8 @@ asks for anyway), fetching.py (a range read from the partition's leader), frames
 with bulk.py (whole columns to the producer) and commit_protocol.py (what executors report and the driver commits),
 exactly_once/ (batches in transactions, ended by the driver), committed.py (offsets of consumer groups), log_source.py
 (the data source `kafka_py_log`: segment files without a broker), progress.py (a line per micro-batch), session.py (a
-Spark session with all of this registered), then jobs/: pipelines from a small file.
+Spark session with all of this registered), redaction.py (options that Spark does not show), then jobs/: pipelines from
+a small file.
 
 Not obvious: the driver, the planner and every executor task are Python processes of their own, and objects travel
 between them pickled; so nothing here keeps a connection in an object that is handed to Spark.
@@ -24,7 +25,9 @@ from typing import Any
 def register(spark: Any) -> None:
     """Makes the formats `kafka_py` and `kafka_py_log` known to a session. Executors need kafka_py installed, too."""
     from kafka_py.pipeline.log_source import KafkaLogSource
+    from kafka_py.pipeline.redaction import redact
     from kafka_py.pipeline.source import KafkaSource
 
     spark.dataSource.register(KafkaSource)
     spark.dataSource.register(KafkaLogSource)
+    redact(spark)

@@ -18,12 +18,12 @@ from typing import Any
 
 from kafka_py.base.clock import SYSTEM_CLOCK
 from kafka_py.base.properties import format_properties
-from kafka_py.cli.local_cluster.security import OAUTHBEARER, SCRAM_512, ClusterSecurity, write_secret
+from kafka_py.cli.local_cluster.security import OAUTHBEARER, SCRAM_512, ClusterSecurity, token_options, write_secret
 
 
 @dataclass(frozen=True)
 class ClientAccess:
-    """One user's. mechanism: of its logins. password: in place of the user's own, to be refused."""
+    """One user's. mechanism: of its logins. password: in place of the user's own, to be refused, as then is a token."""
 
     servers: str
     folder: Path
@@ -62,8 +62,9 @@ class ClientAccess:
             return settings | {"ssl.certificate.location": str(certificate), "ssl.key.location": str(key)}
         settings["sasl.mechanisms"] = self.mechanism
         if self.mechanism == OAUTHBEARER:
-            token = {"enable.sasl.oauthbearer.unsecure.jwt": "true"}
-            return settings | token | {"sasl.oauthbearer.config": f"principal={self.user}"}
+            claim = "sub" if self.password is None else "other"
+            config = f"principal={self.user} principalClaimName={claim}"
+            return settings | {"enable.sasl.oauthbearer.unsecure.jwt": "true", "sasl.oauthbearer.config": config}
         return settings | {"sasl.username": self.user, "sasl.password": self._password}
 
     @property
@@ -118,7 +119,7 @@ class ClientAccess:
         """An unsigned token of an hour."""
         from kafka_py.security.sasl.oauth_tokens import unsecured_login
 
-        made = unsecured_login({"unsecuredLoginStringClaim_sub": self.user}, SYSTEM_CLOCK.wall_ms())
+        made = unsecured_login(token_options(self.user, is_good=self.password is None), SYSTEM_CLOCK.wall_ms())
         assert made is not None
         return made.value
 

@@ -80,7 +80,10 @@ class ClusterSecurity:
         return settings
 
     def client_settings(self, user: str, mechanism: str = SCRAM_512, password: str | None = None) -> dict[str, str]:
-        """Of a client of this user, under Kafka's names, without servers. password: in place of the user's own."""
+        """Of a client of this user, under Kafka's names, without servers.
+
+        password: in place of the user's own; with OAUTHBEARER any at all makes a token that brokers refuse.
+        """
         settings = {"security.protocol": self.protocol}
         if self.has_tls:
             settings |= self._trust()
@@ -92,7 +95,7 @@ class ClusterSecurity:
 
     def _entry(self, mechanism: str, user: str, password: str | None = None, *, is_broker: bool = False) -> str:
         if mechanism == OAUTHBEARER:
-            return login_entry(mechanism, {"unsecuredLoginStringClaim_sub": user})
+            return login_entry(mechanism, token_options(user, is_good=password is None))
         options = {"username": user, "password": self.passwords[user] if password is None else password}
         if mechanism == PLAIN and is_broker:
             options |= {f"user_{name}": own for name, own in self.passwords.items()}
@@ -116,6 +119,13 @@ class ClusterSecurity:
     def certificate_of(self, user: str) -> tuple[Path, Path]:
         """The user's certificate and key as PEM files, where the protocol has them."""
         return self.folder / f"{user}-certificate.pem", self.folder / f"{user}-key.pem"
+
+
+def token_options(user: str, *, is_good: bool = True) -> dict[str, str]:
+    """Options of a login by an unsigned token (KIP-255). is_good: else brokers refuse it, for it names nobody."""
+    if is_good:
+        return {"unsecuredLoginStringClaim_sub": user}
+    return {"unsecuredLoginStringClaim_other": user, "unsecuredLoginPrincipalClaimName": "other"}
 
 
 def login_entry(mechanism: str, options: Mapping[str, str]) -> str:

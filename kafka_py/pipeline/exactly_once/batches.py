@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from kafka_py.base.errors import ConfigError
@@ -65,7 +65,7 @@ class OnceBatches:
     """
 
     name: SinkName
-    settings: dict[str, str]
+    settings: dict[str, str] = field(repr=False)
     accepts_torn: bool
     write_name: str | None
     start: protocol.Start | None = None

@@ -6,7 +6,7 @@ key, value, topic, partition, headers; without a column `value` the whole row be
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kafka_py.pipeline.jobs.decoding import AVRO, FORMATS, WITH_SCHEMA, avro_schema, dead_letters, decoded
@@ -22,7 +22,7 @@ class GenericSource:
     """Where rows come from. kind: topic, files or segments."""
 
     kind: str
-    options: dict[str, str]
+    options: dict[str, str] = field(repr=False)
     format: str
     schema: str | None
     watermark: tuple[str, str] | None
@@ -34,7 +34,7 @@ class Sink:
     """Where rows go. kind: topic, console or a file format."""
 
     kind: str
-    options: dict[str, str]
+    options: dict[str, str] = field(repr=False)
     path: str
     partition_by: list[str]
     mode: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kafka_py.base.errors import KafkaError
@@ -31,7 +31,7 @@ class History:
     """What the file says. samples 0: forever. groups: without any name all that the cluster lists."""
 
     name: str
-    kafka: dict[str, str]
+    kafka: dict[str, str] = field(repr=False)
     topics: list[str]
     groups: list[str]
     path: str

@@ -56,8 +56,8 @@ class Mirror:
     """What the file says."""
 
     name: str
-    options: dict[str, str]
-    target: dict[str, str]
+    options: dict[str, str] = field(repr=False)
+    target: dict[str, str] = field(repr=False)
     prefix: str
     state: str
     groups: list[str]
@@ -111,6 +111,9 @@ class Task(NamedTuple):
     target_settings: Mapping[str, str]
     fail_on_data_loss: bool
     timeout_ms: int
+
+    def __repr__(self) -> str:
+        return f"<Task {self.wanted} to {self.copy}>"  # without settings, which may have passwords
 
 
 def read_mirror(spec: Section, name: str) -> Mirror:

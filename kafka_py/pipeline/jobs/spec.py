@@ -52,7 +52,8 @@ class Section:
                 raise self.error(key, f"is missing: {what}")
             return default
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            raise self.error(key, f"must be {what}, not {value!r}")
+            # What should be a mapping may be settings with a password among them.
+            raise self.error(key, f"must be {what}, not {type(value).__name__ if dict in kinds else repr(value)}")
         return value
 
     def text(self, key: str, default: str | None = None) -> str:
@@ -136,8 +137,12 @@ def _yaml(text: str) -> Any:
         raise ConfigError("PyYAML is missing: pip install 'kafka_py[spark]', or write the file as .toml") from None
     try:
         return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ValueError(str(error)) from None
+    except yaml.MarkedYAMLError as error:
+        # Its text quotes the line, in which there may be a password.
+        line = "" if error.problem_mark is None else f", line {error.problem_mark.line + 1}"
+        raise ValueError(f"is not YAML: {error.problem}{line}") from None
+    except yaml.YAMLError:
+        raise ValueError("is not YAML: it has characters that YAML does not allow") from None
 
 
 def _filled(text: str, variables: Mapping[str, str], path: Path) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kafka_py.base.ids import TopicPartition
@@ -31,7 +31,7 @@ class ToParquet:
     """What the file says. every_s: pause between batches; None: until all is there, then end."""
 
     name: str
-    options: dict[str, str]
+    options: dict[str, str] = field(repr=False)
     format: str
     schema: str | None
     steps: list[str]

@@ -51,4 +51,7 @@ def test_tokens(tmp_path: Path) -> None:
         pytest.importorskip(library)
         told = getattr(access(tmp_path, "SASL_PLAINTEXT", "OAUTHBEARER"), name)
         assert hasattr(told["sasl_oauth_token_provider"], "token") and "sasl_plain_password" not in told
-    assert "principal=alice" in access(tmp_path, "SASL_PLAINTEXT", "OAUTHBEARER").librdkafka.values().__str__()
+    for password, claim in ((None, "sub"), ("wrong", "other")):
+        told = access(tmp_path, "SASL_PLAINTEXT", "OAUTHBEARER", password)
+        assert told.librdkafka["sasl.oauthbearer.config"] == f"principal=alice principalClaimName={claim}"
+        assert f'unsecuredLoginStringClaim_{claim}="alice"' in told.settings["sasl.jaas.config"]
