@@ -162,8 +162,12 @@ class Schema:
         return self.flexible is not None and version >= self.flexible
 
 
+SECRET_FIELDS = frozenset(("auth_bytes", "hmac", "salt", "salted_password"))
+"""Fields that hold a password or what proves its possession; no repr or log shows them."""
+
+
 class Message:
-    """What every declared class inherits: construction by keyword, equality by value, a repr."""
+    """What every declared class inherits: construction by keyword, equality by value, a repr without secrets."""
 
     __slots__ = ()
     __schema__: Schema
@@ -182,8 +186,9 @@ class Message:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{f.name}={getattr(self, f.name)!r}" for f in self.__schema__.fields)
-        return f"{self.__schema__.name}({values})"
+        values = ((f.name, getattr(self, f.name)) for f in self.__schema__.fields)
+        shown = (f"{name}={'(redacted)' if value and name in SECRET_FIELDS else repr(value)}" for name, value in values)
+        return f"{self.__schema__.name}({', '.join(shown)})"
 
 
 class Since(NamedTuple):

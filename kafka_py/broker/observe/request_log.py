@@ -17,7 +17,7 @@ from kafka_py.base.ids import uuid_to_text
 from kafka_py.base.slices import FileSlice
 from kafka_py.broker.settings.loggers import REQUESTS
 from kafka_py.wire.apis import Api, ApiKey
-from kafka_py.wire.schema import Message, schema_of
+from kafka_py.wire.schema import SECRET_FIELDS, Message, schema_of
 
 Finished = tuple[float, float, float, float, float, float, int]
 """A finished request: when it was read, started, parked (0: not parked) and answered, and when sending the response
@@ -34,7 +34,7 @@ class LoggedRequest(Protocol):
     connection: Any
 
 
-_SECRET = frozenset({"auth_bytes", "hmac", "salt", "salted_password", "value"})
+_SECRET = SECRET_FIELDS | {"value"}
 """Fields that may hold a password or another secret."""
 _RECORDS = (bytes, bytearray, memoryview, FileSlice)
 

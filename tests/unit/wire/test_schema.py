@@ -11,6 +11,7 @@ from kafka_py.wire.messages.fetch import EpochEndOffset, FetchablePartitionRespo
 from kafka_py.wire.messages.heartbeat import HeartbeatRequest
 from kafka_py.wire.messages.metadata import MetadataRequest, MetadataResponseTopic
 from kafka_py.wire.messages.produce import PartitionProduceData, PartitionProduceResponse
+from kafka_py.wire.messages.renew_delegation_token import RenewDelegationTokenRequest
 from kafka_py.wire.schema import NEWEST, Int32, String, Versions, message, schema_of, since, struct
 
 
@@ -51,6 +52,11 @@ def test_equality_is_by_value_and_class():
 def test_repr_names_the_fields():
     text = "HeartbeatRequest(group_id='g', generation_id=3, member_id='', group_instance_id=None)"
     assert repr(HeartbeatRequest(group_id="g", generation_id=3)) == text
+
+
+def test_repr_shows_no_secrets():
+    assert "hmac=(redacted)" in repr(RenewDelegationTokenRequest(hmac=b"secret"))
+    assert "hmac=b''" in repr(RenewDelegationTokenRequest())
 
 
 @pytest.mark.parametrize("values", [{"group": "g"}, {"group_id": "g", "error_code": 3}])
