@@ -121,7 +121,7 @@ def describe(admin: AdminClient, options: argparse.Namespace) -> None:
     owners = None if options.owner_principal is None else principals(options.owner_principal)
     whose = "for current user." if owners is None else f"for owners :{listed(owners)}"
     print(f"Calling describe token operation {whose}")
-    tokens = admin.describe_delegation_tokens(owners)
+    tokens = admin.describe_delegation_token(owners)
     print(f"Total number of tokens : {len(tokens)}")
     print(*table_of(tokens), sep="", end="", flush=True)
 

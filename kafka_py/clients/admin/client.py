@@ -83,7 +83,7 @@ class AsyncAdminClient:
     create_delegation_token = delegated(tokens.create_delegation_token)
     renew_delegation_token = delegated(tokens.renew_delegation_token)
     expire_delegation_token = delegated(tokens.expire_delegation_token)
-    describe_delegation_tokens = delegated(tokens.describe_delegation_tokens)
+    describe_delegation_token = delegated(tokens.describe_delegation_token)
 
     describe_cluster = delegated(brokers.describe_cluster)
     controlled_shutdown = delegated(brokers.controlled_shutdown)
@@ -165,7 +165,7 @@ class AdminClient:
     create_delegation_token = blocking(AsyncAdminClient.create_delegation_token)
     renew_delegation_token = blocking(AsyncAdminClient.renew_delegation_token)
     expire_delegation_token = blocking(AsyncAdminClient.expire_delegation_token)
-    describe_delegation_tokens = blocking(AsyncAdminClient.describe_delegation_tokens)
+    describe_delegation_token = blocking(AsyncAdminClient.describe_delegation_token)
 
     describe_cluster = blocking(AsyncAdminClient.describe_cluster)
     controlled_shutdown = blocking(AsyncAdminClient.controlled_shutdown)

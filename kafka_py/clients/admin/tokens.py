@@ -64,7 +64,7 @@ async def expire_delegation_token(
     return int(expired.expiry_timestamp_ms)
 
 
-async def describe_delegation_tokens(
+async def describe_delegation_token(
     core: AdminCore, owners: Collection[Principal] | None = None, *, timeout: float | None = None
 ) -> list[DelegationToken]:
     """The tokens of these owners and renewers, or all, that the client may see. Raises KafkaError."""

@@ -115,41 +115,33 @@ class TokenKeeper:
 
     async def renew(self, who: Principal, hmac: bytes, period_ms: int) -> int:
         """When the token with that HMAC now ends. period_ms: from now; the setting's if negative. Raises KafkaError."""
-        token_id = self._named(hmac)
-        ends_ms = await self._change(
-            token_id, lambda token, now_ms: renewed(token, who, period_ms, self._lifetimes, now_ms)
+        return await self._change_of(
+            who, hmac, lambda token, now_ms: renewed(token, who, period_ms, self._lifetimes, now_ms)
         )
-        _log.info("%s has renewed the delegation token %s", who, token_id)
-        return ends_ms
 
     async def expire(self, who: Principal, hmac: bytes, period_ms: int) -> int:
         """When the token with that HMAC now ends. period_ms: from now; at once if negative. Raises KafkaError."""
-        token_id = self._named(hmac)
-        ends_ms = await self._change(token_id, lambda token, now_ms: expired(token, who, period_ms, now_ms))
-        _log.info("%s has ended the delegation token %s, or set its end", who, token_id)
-        return ends_ms
+        return await self._change_of(who, hmac, lambda token, now_ms: expired(token, who, period_ms, now_ms))
 
     async def remove_expired(self) -> None:
         """Removes the tokens that are over. Raises ZkError."""
         now_ms = self._clock.wall_ms()
         over = [token.token_id for token in self.index.tokens() if token.is_over(now_ms)]
-        raise_first(await pipelined(map(self._remove_if_over, over)))
+        raise_first(await pipelined(self._change(token_id, _ended_if_over) for token_id in over))
 
-    async def _remove_if_over(self, token_id: str) -> None:
-        if self.index.of(token_id) is not None:
-            await self._change(token_id, lambda token, now_ms: None if token.is_over(now_ms) else token)
-            _log.info("The delegation token %s has expired", token_id)
-
-    def _named(self, hmac: bytes) -> str:
+    async def _change_of(self, who: Principal, hmac: bytes, decide: Decide) -> int:
+        """When the token with that HMAC ends after the change. Raises KafkaError."""
         token_id = self.index.id_of(hmac)
-        if token_id is None:
+        ends_ms = None if token_id is None else await self._change(token_id, decide)
+        if ends_ms is None:
             raise KafkaError(ErrorCode.DELEGATION_TOKEN_NOT_FOUND)
-        return token_id
+        _log.info("%s has set the end of the delegation token %s: %d", who, token_id, ends_ms)
+        return ends_ms
 
-    async def _change(self, token_id: str, decide: Decide) -> int:
+    async def _change(self, token_id: str, decide: Decide) -> int | None:
         """Stores what `decide` makes of a token, deciding again if another broker wrote it meanwhile.
 
-        Returns when it now ends. Raises KafkaError if it is not there, and what `decide` raises.
+        Returns when it now ends, None if it does not exist. Raises what `decide` raises.
         """
         async with self._locks.hold(token_id):
             while (found := self.index.of(token_id)) is not None:
@@ -161,12 +153,13 @@ class TokenKeeper:
                         return now_ms
                 elif wanted is token or await self._written(wanted, version):
                     return wanted.expires_ms
-        raise KafkaError(ErrorCode.DELEGATION_TOKEN_NOT_FOUND)
+        return None
 
     async def _removed(self, token_id: str, version: int) -> bool:
         """Whether it is no longer stored; else it has been read again."""
         if await self._store.remove(token_id, version):
             self.index.remove(token_id)
+            _log.info("The delegation token %s was removed", token_id)
         else:
             await self._read(token_id)
         return self.index.of(token_id) is None
@@ -179,6 +172,10 @@ class TokenKeeper:
             return False
         self.index.put(token, written)
         return True
+
+
+def _ended_if_over(token: DelegationToken, now_ms: int) -> DelegationToken | None:
+    return None if token.is_over(now_ms) else token
 
 
 # ---- the form in ZooKeeper

@@ -32,6 +32,7 @@ from kafka_py.clients.consumer.configs import ConsumerOptions
 from kafka_py.clients.environment import SYSTEM
 from kafka_py.clients.producer.configs import ProducerOptions
 from kafka_py.clients.security import security_of, tls_settings
+from kafka_py.security.tokens.delegation_tokens import DelegationToken
 from kafka_py.testing import certificate_files
 from kafka_py.testing.broker import BrokerProcess
 from kafka_py.testing.certificate_files import CertificateFiles
@@ -94,6 +95,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
             "token": cluster.access("alice", mechanism="OAUTHBEARER")._token().split(".")[1][:24],
         }  # fmt: skip
         said = {**tools(cluster, inputs), **answers(cluster), **clients(cluster)}
+        made, said["delegation token"] = delegation_token(cluster)
+        planted |= {"HMAC as a password": made.password, "HMAC in hexadecimal": made.hmac.hex()}
         said["metrics"] = "".join(metrics_page(broker) for broker in cluster.brokers)
         yield Run(planted, folder, inputs, said)
 
@@ -202,6 +205,22 @@ def clients(cluster: KafkaCluster) -> dict[str, str]:
     return said
 
 
+def delegation_token(cluster: KafkaCluster) -> tuple[DelegationToken, str]:
+    """Makes a token, logs in with it, and renews and ends it; what is shown of it."""
+    settings = cluster.access("alice", mechanism=SCRAM_256).settings
+    with logged() as log, AdminClient(settings) as admin:
+        token = admin.create_delegation_token()
+        shown = [token, admin.describe_delegation_token(), admin.renew_delegation_token(token.hmac)]
+        by_token = {"username": token.token_id, "password": token.password, "tokenauth": "true"}
+        with AdminClient({**settings, "sasl.jaas.config": login_entry(SCRAM_256, by_token)}) as other:
+            shown += [other.list_topics(), other]
+            with pytest.raises(KafkaError) as failed:
+                other.renew_delegation_token(token.hmac)
+            shown.append(failed.value)
+        shown.append(admin.expire_delegation_token(token.hmac))
+    return token, "\n".join([*map(repr, shown), log.getvalue()])
+
+
 def one_client(mechanism: str, settings: dict[str, str]) -> dict[str, str]:
     shown: list[Any] = []
     with Producer(settings) as producer, Consumer({**settings, "group.id": f"g-{mechanism}"}) as consumer:
@@ -282,6 +301,7 @@ def test_the_run_did_what_it_was_meant_to(run: Run) -> None:
     """A search finds nothing either where nothing was said."""
     logs = "".join(path.read_text(errors="replace") for path in run.folder.rglob("server.log"))
     for words in ("ALTER_USER_SCRAM_CREDENTIALS", "ALTER_CONFIGS", "DESCRIBE_CONFIGS", "Failed authentication",
+                  "CREATE_DELEGATION_TOKEN", "has set the end of the delegation token",
                   "keystore.password=[hidden]", "(redacted)"):  # fmt: skip
         assert words in logs, words
     by_name = "\n".join(f"{what}: {text}" for what, text in run.said.items())

@@ -100,19 +100,19 @@ async def test_a_token_is_made_shown_renewed_and_ended(broker: LocalBroker) -> N
         assert (token.expires_ms, token.max_ms) == (token.issued_ms + 3_600_000,) * 2
         assert [len(token.token_id), len(token.hmac)] == [22, 64]
         for admin in (alice, bob):
-            assert await admin.describe_delegation_tokens() == [token]
-            assert await admin.describe_delegation_tokens([ALICE, EVE]) == [token]
-            assert await admin.describe_delegation_tokens([EVE]) == []
-            assert await admin.describe_delegation_tokens([]) == []
+            assert await admin.describe_delegation_token() == [token]
+            assert await admin.describe_delegation_token([ALICE, EVE]) == [token]
+            assert await admin.describe_delegation_token([EVE]) == []
+            assert await admin.describe_delegation_token([]) == []
         ends_ms = await bob.renew_delegation_token(token.hmac, period_ms=1000)
         assert token.issued_ms + 1000 <= ends_ms < token.max_ms
-        assert (await alice.describe_delegation_tokens([BOB]))[0].expires_ms == ends_ms
+        assert (await alice.describe_delegation_token([BOB]))[0].expires_ms == ends_ms
         for call in (eve.renew_delegation_token, eve.expire_delegation_token):
             assert await refused(call(token.hmac)) is ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH
             assert await refused(call(b"x" * 64)) is ErrorCode.DELEGATION_TOKEN_NOT_FOUND
         assert await refused(eve.create_delegation_token([Principal("Group", "g")])) is ErrorCode.INVALID_PRINCIPAL_TYPE
         await alice.expire_delegation_token(token.hmac)
-        assert await alice.describe_delegation_tokens() == []
+        assert await alice.describe_delegation_token() == []
         assert await refused(alice.renew_delegation_token(token.hmac)) is ErrorCode.DELEGATION_TOKEN_NOT_FOUND
 
 
@@ -130,12 +130,12 @@ async def test_a_token_of_others_is_shown_to_whom_acls_allow_it(broker: LocalBro
 
     async with plain(broker, "alice") as alice, plain(broker, "eve") as eve:
         token = await alice.create_delegation_token()
-        assert await eve.describe_delegation_tokens() == [token]
+        assert await eve.describe_delegation_token() == [token]
         broker.server.node.authorizer = Denying()
-        assert await alice.describe_delegation_tokens() == [token]
-        assert await eve.describe_delegation_tokens([EVE]) == []
+        assert await alice.describe_delegation_token() == [token]
+        assert await eve.describe_delegation_token([EVE]) == []
         assert asked == []
-        assert await eve.describe_delegation_tokens([ALICE]) == []
+        assert await eve.describe_delegation_token([ALICE]) == []
         assert asked == [(Operation.DESCRIBE, ResourceType.DELEGATION_TOKEN, token.token_id, Audit.ALWAYS)]
 
 
@@ -150,7 +150,7 @@ async def test_a_login_with_a_token_is_served_as_its_owner_and_makes_no_tokens(b
                     admin.create_delegation_token(),
                     admin.renew_delegation_token(token.hmac),
                     admin.expire_delegation_token(token.hmac),
-                    admin.describe_delegation_tokens(),
+                    admin.describe_delegation_token(),
                 ):
                     assert await refused(call) is ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
         wrong = ({"password": "wrong"}, {"username": "unknown"}, {"tokenauth": "false"})
@@ -171,7 +171,7 @@ async def test_whoever_has_not_proven_who_he_is_is_refused(broker: LocalBroker) 
             admin.create_delegation_token([Principal("Group", "g")]),
             admin.renew_delegation_token(b""),
             admin.expire_delegation_token(b""),
-            admin.describe_delegation_tokens(),
+            admin.describe_delegation_token(),
         ):
             assert await refused(call) is ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
 
@@ -186,7 +186,7 @@ def test_without_a_secret_there_are_no_tokens(secret: dict[str, str]) -> None:
                 alice.create_delegation_token(),
                 alice.renew_delegation_token(b""),
                 alice.expire_delegation_token(b""),
-                alice.describe_delegation_tokens(),
+                alice.describe_delegation_token(),
             ):
                 assert await refused(call) is ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED
             wrong_type = alice.create_delegation_token([Principal("Group", "g")])
@@ -202,7 +202,7 @@ async def test_the_controller_removes_expired_tokens(broker: LocalBroker) -> Non
         known = broker.server.node.tokens
         assert known is not None
         await broker.until(lambda: len(known.index) == 1)
-        assert await alice.describe_delegation_tokens() == [kept]
+        assert await alice.describe_delegation_token() == [kept]
         assert f"/delegation_token/tokens/{short.token_id}" not in broker.zookeeper.tree()
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pytest
 from sasl_brokers import MODULE, broker_settings, java_settings, ports, property_text
 
+from kafka_py.cli.acl_admin import acls
 from kafka_py.cli.token_admin import delegation_tokens
 from kafka_py.clients.admin.client import AdminClient
 from kafka_py.clients.errors import AuthenticationError
@@ -28,6 +29,8 @@ SETTINGS = {
     "num.partitions": "1",
     "offsets.topic.replication.factor": "1",
     "inter.broker.protocol.version": "2.6",
+    "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
+    "allow.everyone.if.no.acl.found": "true",
 }
 USERS = ("alice", "bob", "eve")
 DATES = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
@@ -65,6 +68,11 @@ def cluster(
             stack.enter_context(broker)
         found.brokers[0].create_topic("t", 1)
         yield found
+
+
+def eve_may_not_describe(cluster: Cluster, token: Token) -> None:
+    denied = ("--delegation-token", token.id, "--deny-principal", "User:eve", "--operation", "Describe")
+    assert acls.main(["--bootstrap-server", cluster.brokers[0].bootstrap, "--add", *denied]) == 0
 
 
 def token_settings(token: Token, mechanism: str = "SCRAM-SHA-256") -> dict[str, str]:
@@ -169,6 +177,18 @@ def test_tokens_of_one_are_honoured_shown_and_ended_by_the_other(
         assert sorted_rows(tools.apache(ours, "alice", *words)) == expected
         assert sorted_rows(tools.ours(ours, "alice", *words)) == expected
         assert sorted_rows(tools.ours(apaches, "alice", *words)) == expected
+
+    def seen_by_eve(tool: Tool, address: str) -> list[Token]:
+        printed = tool(address, "eve", "--describe", "--owner-principal", "User:alice")[1]
+        rows = [line.split() for line in printed.splitlines() if "User:alice" in line and "Calling" not in line]
+        return sorted(Token(*row[:2]) for row in rows)
+
+    for address in cluster.sasl:
+        assert seen_by_eve(tools.ours, address) == sorted([by_apache, by_ours])
+    eve_may_not_describe(cluster, by_ours)
+    for address in cluster.sasl:
+        until(lambda a=address: seen_by_eve(tools.ours, a) == [by_apache])
+    assert seen_by_eve(tools.apache, ours) == [by_apache]
 
     renew = ("--renew", "--hmac", by_apache.hmac, "--renew-time-period", "3600000")
     code, printed = tools.apache(ours, "bob", *renew)

@@ -62,7 +62,7 @@ class Admin:
         self._note("expire", hmac, period_ms)
         return TOKEN.expires_ms
 
-    def describe_delegation_tokens(self, owners: Collection[Principal] | None) -> list[DelegationToken]:
+    def describe_delegation_token(self, owners: Collection[Principal] | None) -> list[DelegationToken]:
         self._note("describe", owners)
         return self.tokens
 
