@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # docker/build.sh [--offline] [--base IMAGE] [OPTION OF docker build ...]: makes the images kafka_py/broker and
 # kafka_py/zookeeper, with the version and `latest` as tags. --offline makes the wheels here first (bin/build.sh), with this
-# machine's pip, so that the build itself needs no network. --base: an image with Python 3.11 or newer.
+# machine's pip, so that the build itself needs no network. --base: another image than debian:trixie-slim; with --offline it
+# must have Python, 3.11 or newer.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../bin/_setup.sh"
 
 offline=no
-base=python:3.13-slim-bookworm
+base=debian:trixie-slim
 while [ $# -gt 0 ]; do
   case "$1" in
     --offline) offline=yes ;;
     --base) shift; base="${1:?--base needs an image}" ;;
-    --help) sed -n '2,4s/^# //p' "$0"; exit 0 ;;
+    --help) sed -n '2,5s/^# //p' "$0"; exit 0 ;;
     *) break ;;
   esac
   shift
@@ -27,7 +28,8 @@ if [ "$offline" = yes ]; then
   work="$(mktemp -d)"
   trap 'rm -rf "$work"; rm -f "$wheels"/*.whl' EXIT
   "$ROOT/bin/build.sh" "$work/dist" > /dev/null
-  python="$(docker run --rm --network none --entrypoint python3 "$base" -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
+  python="$(docker run --rm --network none --entrypoint python3 "$base" -c 'import sys; print("%d.%d" % sys.version_info[:2])')" ||
+    { echo "Error: $base has no python3: --offline needs a base image with Python 3.11 or newer" >&2; exit 1; }
   say "collecting wheels for Python $python"
   "$ROOT/docker/wheels.sh" "$(ls "$work"/dist/*.whl)" "$python" "$wheels"
 fi

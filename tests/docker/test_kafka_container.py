@@ -31,6 +31,14 @@ def test_a_broker_in_a_container_takes_messages_and_leaves_nothing(engine: Any, 
     assert engine.networks.list(names=[kafka.network]) == []
 
 
+def test_a_broker_needs_no_rights_and_writes_to_its_volume_only(engine: Any, images: dict[str, str]) -> None:
+    """As docker/kubernetes/kafka.yaml has it."""
+    options = {"read_only": True, "tmpfs": {"/tmp": ""}, "cap_drop": ["ALL"], "security_opt": ["no-new-privileges"]}
+    with KafkaContainer(options=options) as kafka:
+        kafka.create_topic()
+        assert kafka.broker.exec_run(["python3", "-m", "kafka_py.cli.container.health", "in-sync"]).exit_code == 0
+
+
 def test_what_cannot_start_is_one_line(engine: Any, images: dict[str, str]) -> None:
     with pytest.raises(NotReady, match=r"no-such-image.*docker/build\.sh makes the images"):
         KafkaContainer("kafka_py/no-such-image:1").start()

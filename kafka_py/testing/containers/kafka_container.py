@@ -41,16 +41,21 @@ class KafkaContainer:
         *,
         zookeeper_image: str = ZOOKEEPER_IMAGE,
         settings: Mapping[str, str | int | float | bool] | None = None,
+        options: Mapping[str, Any] | None = None,
         client: Any = None,
         timeout_s: float = 60.0,
     ) -> None:
-        """settings: of the broker, under Kafka's names. client: of `docker`; None is the one of this machine."""
+        """settings: of the broker, under Kafka's names. options: further arguments of `docker` for its container.
+
+        client: of `docker`; None is the one of this machine.
+        """
         self.network = f"kafka_py-{uuid.uuid4().hex[:12]}"
         self.broker: Any = None
         self.zookeeper: Any = None
         self.started_in_s = 0.0
         self._images = (image, zookeeper_image)
         self._settings = {name: property_text(value) for name, value in (settings or {}).items()}
+        self._options = dict(options or {})
         self._client = client
         self._network: Any = None
         self._port = 0
@@ -98,7 +103,7 @@ class KafkaContainer:
         self.zookeeper = self._create(zookeeper_image, "zookeeper", environment={"ZOO_TICK_TIME": "500"})
         self.broker = self._create(
             image, "kafka", environment=broker_environment(self._port, self._settings),
-            ports={f"{OUTSIDE_PORT}/tcp": ("127.0.0.1", self._port)},
+            ports={f"{OUTSIDE_PORT}/tcp": ("127.0.0.1", self._port)}, **self._options,
         )  # fmt: skip
         self.zookeeper.start()
         self.broker.start()
