@@ -156,7 +156,11 @@ class SocketServerMetrics(MetricTable, group="kafka.network:type=SocketServer"):
         of=lambda server: server.watch.idle_share if server.watch else 0,
         about="Share of time the event loop waited, 0 to 1.",
     )
-    expired = Gauge("ExpiredConnectionsKilledCount", about="Connections closed for not re-authenticating.")
+    expired = Gauge(
+        "ExpiredConnectionsKilledCount",
+        of=lambda server: server.expired_connections,
+        about="Connections closed for not re-authenticating.",
+    )
     pool_available = Gauge(
         "MemoryPoolAvailable",
         unit="bytes",

@@ -164,6 +164,11 @@ class SocketServer:
             served.listener.start()
         self._sweep_later()
 
+    @property
+    def expired_connections(self) -> int:
+        """How many were closed because their session was over."""
+        return sum(served.traffic.expired_connections for served in self._served.values())
+
     def on_disconnect(self, callback: Callable[[Connection], None]) -> None:
         """Have `callback` called for each connection that ends."""
         self._watchers.append(callback)

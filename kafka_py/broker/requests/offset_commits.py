@@ -15,7 +15,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.base.turns import Turn, finish
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
-from kafka_py.coordinator.groups.offsets import NO_EXPIRY, CommittedOffset, CommittingProducer
+from kafka_py.coordinator.groups.offsets import NO_EXPIRY, NOT_APPENDED, CommittedOffset, CommittingProducer
 from kafka_py.coordinator.groups.requests import CommitRequest
 from kafka_py.security.acls.vocabulary import Operation, ResourceType
 from kafka_py.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition
@@ -166,7 +166,7 @@ class OffsetCommits:
         """Sorts some partitions of a topic."""
         may_read = self._node.authorizer.allows(self._context, Operation.READ, ResourceType.TOPIC, topic)
         known = self._node.metadata.partitions_of(topic)
-        limit, now_ms, states_time = self._limit, self._now_ms, self._states_time
+        limit, now_ms, states_time, expires_ms = self._limit, self._now_ms, self._states_time, self._expires_ms
         for asked in partitions:
             topic_partition = _new(TopicPartition, (topic, asked.partition_index))
             metadata = asked.committed_metadata or ""
@@ -177,13 +177,10 @@ class OffsetCommits:
             elif len(metadata) * 2 > limit and _java_length(metadata) > limit:
                 self.too_large.append(topic_partition)
             else:
-                self.commits[topic_partition] = CommittedOffset(
-                    asked.committed_offset,
-                    asked.committed_leader_epoch,
-                    metadata,
-                    asked.commit_timestamp if states_time and asked.commit_timestamp != NOW else now_ms,  # type: ignore[union-attr]
-                    self._expires_ms,
-                )
+                time_ms = asked.commit_timestamp if states_time and asked.commit_timestamp != NOW else now_ms  # type: ignore[union-attr]
+                offset, epoch = asked.committed_offset, asked.committed_leader_epoch
+                commit = offset, epoch, metadata, time_ms, expires_ms, NOT_APPENDED
+                self.commits[topic_partition] = _new(CommittedOffset, commit)
 
     # ---- partitions of the response
 
@@ -205,10 +202,10 @@ class OffsetCommits:
         return self._answer.response(topics=topics)
 
     def _rows(self, topic: Any) -> Iterator[object]:
-        row, codes = self._answer.partition, self.codes
+        row, codes, name = self._answer.partition, self.codes, topic.name
         for asked in topic.partitions:
-            code = codes[TopicPartition(topic.name, asked.partition_index)]
-            yield row(partition_index=asked.partition_index, error_code=code)
+            number = asked.partition_index
+            yield row(partition_index=number, error_code=codes[_new(TopicPartition, (name, number))])
 
 
 def _java_length(text: str) -> int:

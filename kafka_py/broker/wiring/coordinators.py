@@ -8,7 +8,7 @@ Source: docs/reference/groups.md, sections 1, 2 and 10; docs/reference/transacti
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.internal_topics import TRANSACTION_STATE_TOPIC
@@ -17,7 +17,6 @@ from kafka_py.base.supervision import Every
 from kafka_py.base.turns import Turn, take_in_turns
 from kafka_py.broker.observe.metrics import PurgatoryMetrics
 from kafka_py.broker.settings.configs import BrokerConfig
-from kafka_py.broker.settings.live_config import LiveConfig
 from kafka_py.broker.wiring.broker_environment import BrokerEnvironment
 from kafka_py.broker.wiring.topic_services import services_of_topic
 from kafka_py.coordinator.groups.coordinator import Membership
@@ -38,6 +37,7 @@ from kafka_py.coordinator.transactions.marker_channels import MarkerChannels
 from kafka_py.coordinator.transactions.store import TransactionStore
 from kafka_py.replication.leader.replica_manager import ReplicaManager
 from kafka_py.replication.state.partition import Partition
+from kafka_py.wire.protocol_versions import InterBrokerVersion
 
 _GROUPS = "group coordinator"
 _TRANSACTIONS = "transaction coordinator"
@@ -52,9 +52,10 @@ _VALUE_VERSIONS = (
 _OLDEST_VERSIONS = ValueVersions(1, 0)
 
 
-def value_versions(live: LiveConfig) -> ValueVersions:
-    """Which versions of values every broker of the cluster can read."""
-    protocol = live.current.inter_broker_version()
+@lru_cache(maxsize=8)
+def value_versions(inter_broker_protocol: str) -> ValueVersions:
+    """Which versions of values every broker of the cluster can read. Remembered, for every commit asks."""
+    protocol = InterBrokerVersion(inter_broker_protocol)
     return next((row for name, row in _VALUE_VERSIONS if protocol.at_least(name)), _OLDEST_VERSIONS)
 
 
@@ -80,7 +81,7 @@ class Coordinators:
         self._rounds: set[str] = set()
         self.groups = GroupStore(
             self._config,
-            lambda: value_versions(env.live),
+            lambda: value_versions(env.live.current.inter_broker_protocol_version),
             env.offsets_partitions,
             services_of_topic(env, replicas, OFFSETS_TOPIC, _GROUPS, self._count_load),
         )

@@ -94,6 +94,7 @@ class Appending(dict[TopicPartition, CommittedOffset]):
             del earlier[number]
         if not earlier:
             del overtaken[topic_partition]  # type: ignore[union-attr]
+            self.overtaken = overtaken or None
         return True
 
     def forget(self, topic_partition: TopicPartition) -> None:
@@ -179,10 +180,13 @@ class GroupOffsets:
         """
         pending, committed = self.pending, self.committed
         for topic_partition, commit in commits.items():
-            if pending.take(topic_partition, commit):
-                known = committed.get(topic_partition)
-                if known is None or known[5] < record_offset:
-                    committed[topic_partition] = _new(CommittedOffset, (*commit[:5], record_offset))
+            if pending.overtaken is None and pending.get(topic_partition) is commit:  # as nearly always
+                del pending[topic_partition]
+            elif not pending.take(topic_partition, commit):
+                continue
+            known = committed.get(topic_partition)
+            if known is None or known[5] < record_offset:
+                committed[topic_partition] = _new(CommittedOffset, (*commit[:5], record_offset))
 
     def failed(self, commits: Commits) -> None:
         """Drops commits whose append failed."""

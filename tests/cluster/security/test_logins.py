@@ -185,6 +185,7 @@ async def test_a_session_that_is_not_renewed_ends(broker: LocalBroker) -> None:
     sockets = broker.server._sockets
     assert sockets is not None
     assert sockets._served["SASL_PLAINTEXT"].traffic.expired_connections == 1
+    assert sockets.expired_connections == 1
 
 
 @on_sasl_broker()

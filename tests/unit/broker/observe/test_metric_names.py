@@ -113,7 +113,6 @@ def test_nothing_is_listed_as_missing_that_is_there() -> None:
 
 NEVER_COUNTED = {
     "the session accepts servers that are writable alone": ("ZkSessionMetrics.read_only_connects",),
-    "nobody logs in": ("ZkSessionMetrics.sasl_logins", "SocketServerMetrics.expired"),
     "there is one plane": ("SocketServerMetrics.control_plane_expired",),
     "the event that ends the controller's queue takes no time": ("ControllerStats.controller_shutdown",),
     "handed on to the method that times listeners (consumer/rebalance.py)": (

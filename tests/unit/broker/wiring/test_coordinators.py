@@ -5,7 +5,6 @@ import pytest
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.supervision import Supervisor
 from kafka_py.broker.settings.configs import BrokerConfig
-from kafka_py.broker.settings.live_config import LiveConfig
 from kafka_py.broker.wiring.coordinators import Coordinators, value_versions
 from kafka_py.testing.clock import ManualClock
 
@@ -21,7 +20,7 @@ def test_records_are_written_as_every_broker_of_the_cluster_can_read_them(
     protocol: str, offset: int, group: int
 ) -> None:
     config = BrokerConfig.parse({"zookeeper.connect": "h:1", "inter.broker.protocol.version": protocol})
-    assert value_versions(LiveConfig(config)) == (offset, group)
+    assert value_versions(config.inter_broker_protocol_version) == (offset, group)
 
 
 class Runtime:
