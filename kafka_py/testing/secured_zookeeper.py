@@ -32,9 +32,8 @@ class SecuredZookeeper(ZookeeperServer):
     ) -> None:
         """lines: further ones of zookeeper.properties."""
         folder.mkdir(parents=True, exist_ok=True)
-        entries = "".join(f'\n  user_{name}="{password}"' for name, password in users.items())
         self._login_file = folder / "server-jaas.conf"
-        self._login_file.write_text(f"Server {{\n  {DIGEST_MODULE} required{entries};\n}};\n")
+        self.set_users(users)
         self.certificates = certificates
         self.tls_port = 0
         more = ["authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider", *lines]
@@ -47,6 +46,11 @@ class SecuredZookeeper(ZookeeperServer):
         self.environment["KAFKA_OPTS"] += f" -Djava.security.auth.login.config={self._login_file}"
         if jars is not None:
             self.environment["KAFKA_PY_ZOOKEEPER_JARS"] = jars
+
+    def set_users(self, users: Mapping[str, str]) -> None:
+        """Other names and passwords, from the next start on."""
+        entries = "".join(f'\n  user_{name}="{password}"' for name, password in users.items())
+        self._login_file.write_text(f"Server {{\n  {DIGEST_MODULE} required{entries};\n}};\n")
 
     @property
     def tls_connect(self) -> str:

@@ -5,6 +5,7 @@ Knows paths and bytes, nothing of their meaning.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Self
 
@@ -12,21 +13,24 @@ from kafka_py.clients.loop import LoopThread
 from kafka_py.zk.access import ZkAccess
 from kafka_py.zk.configs import ConnectString
 from kafka_py.zk.kazoo_session import KazooSession
+from kafka_py.zk.secured.protection import UNSECURED, SessionProtection
 
 SESSION_TIMEOUT_MS = 30_000
 
 
 class Znodes:
-    """A session of the test's own; a context manager."""
+    """A session of the test's own; a context manager. protection: TLS and login."""
 
-    def __init__(self, connect: str) -> None:
+    def __init__(self, connect: str, protection: SessionProtection = UNSECURED) -> None:
         self._thread = LoopThread("znodes")
-        self._access = self._thread.run(self._open(connect))
+        self._access = self._thread.run(self._open(connect, protection))
 
     @staticmethod
-    async def _open(connect: str) -> ZkAccess:
+    async def _open(connect: str, protection: SessionProtection) -> ZkAccess:
         servers = ConnectString.parse(connect)
-        session = KazooSession(servers, session_timeout_ms=SESSION_TIMEOUT_MS, create_chroot=False)
+        session = KazooSession(
+            servers, session_timeout_ms=SESSION_TIMEOUT_MS, create_chroot=False, protection=protection
+        )
         await session.connect()
         return ZkAccess(session)
 
@@ -40,6 +44,17 @@ class Znodes:
     def children(self, path: str) -> list[str]:
         """Sorted; none if the znode is not there."""
         return sorted(self._thread.run(self._access.children_or_empty(path)))
+
+    def access(self, path: str) -> list[str]:
+        """Its access list, as `world:anyone:r`, sorted. Raises NoNode."""
+        entries, _ = self._thread.run(self._access.session.access(path))
+        return sorted(f"{entry.scheme}:{entry.id}:{entry.letters}" for entry in entries)
+
+    def tree(self, path: str = "/") -> Iterator[str]:
+        """It and all that is below it; what vanishes meanwhile is left out."""
+        yield path
+        for name in self.children(path):
+            yield from self.tree(f"{path.rstrip('/')}/{name}")
 
     def set(self, path: str, data: str | bytes) -> None:
         """Writes it, made with its parents if need be."""

@@ -94,8 +94,8 @@ class ConnectionOwner(Protocol):
         """A login has succeeded, before `on_connected`."""
         ...
 
-    def on_tls_failure(self, connection: KazooConnection, reason: str) -> None:
-        """A connection with TLS could not be opened; further attempts follow."""
+    def on_attempt_failed(self, connection: KazooConnection, reason: str) -> None:
+        """TLS or the login could not be completed; further attempts follow."""
         ...
 
     def on_lost(self, connection: KazooConnection, state: SessionState, reason: str = "") -> None:
@@ -164,7 +164,7 @@ class KazooConnection:
         """credentials: session id and password of an existing session to take over."""
         self.owner = owner
         self.inbox = LoopInbox(asyncio.get_running_loop())
-        tls = None if protection.tls is None else TlsLink(protection.tls, self._on_tls_failure)
+        tls = None if protection.tls is None else TlsLink(protection.tls, self._on_attempt_failed)
         self._handler = LoopHandler(len(connect.servers), tls)
         self._protection = protection
         self._refusal = ""
@@ -275,11 +275,14 @@ class KazooConnection:
         except LoginFailed as failure:
             self._refusal = f"{self._protection.login_origin}, at {host}: {failure}"
             raise kazoo_errors.AuthFailedError(str(failure)) from None
+        except kazoo_errors.ConnectionDropped as error:
+            self._on_attempt_failed(f"{self._protection.login_origin}, at {host}: no login: {error}")
+            raise
         self.inbox.post(self.owner.on_logged_in, self)
         self.inbox.post(self.owner.on_connected, self, self._client.client_id)
 
-    def _on_tls_failure(self, reason: str) -> None:
-        self.inbox.post(self.owner.on_tls_failure, self, reason)
+    def _on_attempt_failed(self, reason: str) -> None:
+        self.inbox.post(self.owner.on_attempt_failed, self, reason)
 
     def _on_watch_bytes(self, buffer: bytes, offset: int) -> None:
         event = read_watch_event(buffer, offset)

@@ -101,7 +101,7 @@ class KazooSession(SessionLifecycle):
         self._credentials = credentials
         self._protection = protection
         self._connect_setting = connect_setting
-        self._tls_failure = ""
+        self._last_failure = ""
         self._refusal = ""
         self._connection: KazooConnection | None = None
         self._opened: asyncio.Future[None] | None = None
@@ -148,7 +148,7 @@ class KazooSession(SessionLifecycle):
                 await self._open()
         except TimeoutError:
             await self.close()
-            reason = f"; {self._tls_failure}" if self._tls_failure else ""
+            reason = f"; {self._last_failure}" if self._last_failure else ""
             raise ConnectTimeout(
                 detail=f"no server of {self._connect_setting}={self._connect} answered within "
                 f"{self._connection_timeout_ms} ms (zookeeper.connection.timeout.ms){reason}"
@@ -205,7 +205,7 @@ class KazooSession(SessionLifecycle):
             return
         self._credentials = credentials
         self._session_id = credentials[0]
-        self._tls_failure = self._refusal = ""
+        self._last_failure = self._refusal = ""
         for piece in self._watches_to_arm():
             connection.call(Request(next(self._numbers), piece, ""))
         for request in sorted(self._waiting, key=lambda request: request.number):
@@ -225,11 +225,11 @@ class KazooSession(SessionLifecycle):
         if connection is self._connection and self._report_login is not None:
             self._report_login()
 
-    def on_tls_failure(self, connection: KazooConnection, reason: str) -> None:
-        if connection is not self._connection or reason == self._tls_failure:
+    def on_attempt_failed(self, connection: KazooConnection, reason: str) -> None:
+        if connection is not self._connection or reason == self._last_failure:
             return
-        self._tls_failure = reason
-        _log.warning("ZooKeeper cannot be reached with TLS: %s", reason)
+        self._last_failure = reason
+        _log.warning("ZooKeeper cannot be reached: %s", reason)
 
     def on_lost(self, connection: KazooConnection, state: SessionState, reason: str = "") -> None:
         if connection is not self._connection or self._state is CLOSED:

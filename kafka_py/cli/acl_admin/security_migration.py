@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import logging
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 
 from kafka_py.base.errors import ConfigError
@@ -83,21 +84,23 @@ class Migration:
     async def _set(self, path: str) -> bool:
         """Whether the znode was there. Raises CommandFailed, ZkError."""
         try:
-            async with asyncio.timeout(OPERATION_TIMEOUT_S):
+            async with _in_time(path):
                 await self._session.set_access(path, access_list_of(path, protected=self._is_secure))
         except NoNode:
-            _log.warning("%s is not there any longer", path)
+            _log.warning("The znode %s no longer exists", path)
             return False
-        except TimeoutError:
-            raise CommandFailed(f"ZooKeeper did not answer within {OPERATION_TIMEOUT_S:.0f} s, at {path}") from None
         return True
+
+    async def _children(self, path: str) -> list[str]:
+        async with _in_time(path):
+            return await self._znodes.children_or_empty(path)
 
     async def _set_recursively(self, root: str) -> None:
         """Level by level, many znodes at a time."""
         level = [root]
         while level:
             raise_first(await pipelined(self._set(path) for path in level))
-            children = await pipelined(self._znodes.children_or_empty(path) for path in level)
+            children = await pipelined(self._children(path) for path in level)
             raise_first(children)
             level = [
                 f"{path}/{name}"
@@ -105,6 +108,16 @@ class Migration:
                 if isinstance(names, list)
                 for name in names
             ]
+
+
+@contextlib.asynccontextmanager
+async def _in_time(path: str) -> AsyncIterator[None]:
+    """Raises CommandFailed if one operation takes too long."""
+    try:
+        async with asyncio.timeout(OPERATION_TIMEOUT_S):
+            yield
+    except TimeoutError:
+        raise CommandFailed(f"ZooKeeper did not answer within {OPERATION_TIMEOUT_S:.0f} s, at {path}") from None
 
 
 def identified(environ: Mapping[str, str], tls_file: str | None) -> SessionProtection:

@@ -42,7 +42,9 @@ def is_login_on(sections: Sections, java: Mapping[str, str]) -> bool:
 
 def origin(java: Mapping[str, str]) -> str:
     """Where the login is configured, for errors."""
-    file = java.get(LOGIN_FILE_PROPERTY, "")
+    file = java.get(LOGIN_FILE_PROPERTY)
+    if not file:
+        return f"section {section_name(java)} of the login file that {LOGIN_FILE_PROPERTY} names"
     return f"section {section_name(java)} of the login file {file} ({LOGIN_FILE_PROPERTY})"
 
 
@@ -60,7 +62,7 @@ def login_of(sections: Sections, java: Mapping[str, str], chance: Chance) -> Dig
         raise ConfigError(f"{origin(java)}: Kerberos (GSSAPI) is not available, only {DIGEST_MODULE} is")
     if entry.module != DIGEST_MODULE:
         raise ConfigError(f"{origin(java)}: the login module {entry.module} cannot be used, only {DIGEST_MODULE}")
-    missing = [name for name in ("username", "password") if name not in entry.options]
+    missing = [name for name in ("username", "password") if not entry.options.get(name)]
     if missing:
         raise ConfigError(f"{origin(java)}: {DIGEST_MODULE} has no option {missing[0]}")
     return DigestMd5(entry.options["username"], entry.options["password"], chance)

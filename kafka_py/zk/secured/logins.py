@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kazoo.exceptions import EXCEPTIONS, AuthFailedError, ConnectionDropped
+from kazoo.exceptions import AuthFailedError, ConnectionDropped, SessionExpiredError
 from kazoo.protocol.serialization import SASL
 
 from kafka_py.zk.secured.digest_md5 import LoginFailed
@@ -20,7 +20,7 @@ _MOST_STEPS = 16
 def log_in(connection: Any, exchange: LoginExchange, timeout_s: float) -> None:
     """Carries out a login. connection: kazoo's ConnectionHandler, connected.
 
-    Raises LoginFailed, and kazoo's exceptions for a connection that breaks and for other errors of the server.
+    Raises LoginFailed, ConnectionDropped for a connection that breaks and for other errors, SessionExpiredError.
     """
     token = exchange.first()
     for xid in range(1, _MOST_STEPS):
@@ -41,7 +41,9 @@ def _sent(connection: Any, xid: int, token: bytes, timeout_s: float) -> bytes | 
         raise ConnectionDropped(f"response {header.xid} to token {xid} of a login")
     if header.err == AuthFailedError.code:
         raise LoginFailed("the server refuses the name or the password")
-    if header.err:
-        raise EXCEPTIONS[header.err]()
+    if header.err == SessionExpiredError.code:
+        raise SessionExpiredError
+    if header.err:  # anything else that kazoo does not expect here would end its thread
+        raise ConnectionDropped(f"error {header.err} in response to a token of a login")
     challenge: bytes | None = SASL.deserialize(buffer, offset)[0]
     return challenge

@@ -285,7 +285,7 @@ async def test_a_start_without_tls_says_why():
     connecting = asyncio.ensure_future(session.connect())
     await asyncio.sleep(0)
     for _ in range(3):
-        session.on_tls_failure(session.made[0], "h:1: the server's certificate is refused")
+        session.on_attempt_failed(session.made[0], "h:1: the server's certificate is refused")
     with pytest.raises(ConnectTimeout, match=r"zookeeper\.connect=h:1/chroot .*; h:1: the server's certificate"):
         await connecting
 

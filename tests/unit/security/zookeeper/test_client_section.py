@@ -51,6 +51,7 @@ def test_a_login_that_is_there_and_switched_off_is_a_contradiction():
         ('com.example.Own required password="hush";', "login module com.example.Own cannot be used"),
         (f'{DIGEST} required username="broker";', "has no option password"),
         (f'{DIGEST} required password="hush";', "has no option username"),
+        (f'{DIGEST} required username="" password="hush";', "has no option username"),
         ("", "no login module"),
     ],
 )

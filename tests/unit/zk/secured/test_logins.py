@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
-from kazoo.exceptions import ConnectionDropped, ConnectionLoss
+from kazoo.exceptions import ConnectionDropped, SessionExpiredError
 from kazoo.protocol.serialization import SASL
 
 from kafka_py.zk.secured.digest_md5 import LoginFailed
@@ -56,7 +56,9 @@ def test_tokens_go_back_and_forth_until_the_exchange_is_complete():
         ([(-115, None)], LoginFailed, "refuses the name or the password"),
         ([(0, b"c"), (-115, None)], LoginFailed, "refuses the name or the password"),
         ([(0, None)], LoginFailed, "no logins"),
-        ([(-4, None)], ConnectionLoss, None),
+        ([(-4, None)], ConnectionDropped, "error -4"),
+        ([(-9999, None)], ConnectionDropped, "error -9999"),
+        ([(-112, None)], SessionExpiredError, None),
         ([(0, b"c", 1)], ConnectionDropped, "response 2 to token 1"),
         ([(0, b"c")] * 40, LoginFailed, "does not end"),
     ],
