@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from kafka_py.clients import Consumer, Producer, TopicPartition
 from kafka_py.clients.producer.batches import RecordFuture
-from kafka_py.testing.containers.compose_project import PATIENCE_S, ComposeProject, compose_command
+from kafka_py.testing.containers.compose_project import FOLDER, PATIENCE_S, ComposeProject, compose_command
 from kafka_py.testing.processes import wait_until
 from kafka_py.testing.topics import ask_metadata, create_topic
 
@@ -111,6 +112,16 @@ def check_nothing_lost(cluster: ComposeProject, writer: Writer, prefix: str) -> 
     assert writer.acknowledged - set(values) == set()
     assert len(values) == len(set(values))
     print(f"{prefix}: {len(writer.acknowledged)} acknowledged records, all there once")
+
+
+def test_prometheus_finds_the_metrics_of_every_broker(cluster: ComposeProject) -> None:
+    """From inside the network, as the service of the profile `monitoring` does."""
+    targets = re.findall(r'"(\S+?:\d+)"', (FOLDER / "prometheus" / "prometheus.yml").read_text())
+    assert {target.partition(":")[0] for target in targets} == set(BROKERS)
+    program = "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1]).read().decode())"
+    for target in targets:
+        shown = cluster.container(BROKERS[0]).exec_run(["python3", "-c", program, f"http://{target}/metrics"])
+        assert shown.exit_code == 0 and "kafka_server_" in shown.output.decode()
 
 
 def test_a_killed_broker_loses_nothing(cluster: ComposeProject) -> None:

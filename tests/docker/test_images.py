@@ -11,9 +11,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 MOST_MB = 150
 
 
-def output_of(engine: Any, image: str, *command: str, **environment: str) -> tuple[int, str]:
+def output_of(engine: Any, image: str, *command: str, **options: dict[str, str]) -> tuple[int, str]:
     """Exit code and output of a container that ends by itself."""
-    container = engine.containers.create(image, list(command), environment=environment, network_mode="none")
+    container = engine.containers.create(image, list(command), network_mode="none", **options)
     try:
         container.start()
         code = container.wait(timeout=60)["StatusCode"]
@@ -55,6 +55,22 @@ def test_the_image_has_the_commands(engine: Any, images: dict[str, str]) -> None
 def test_a_wrong_variable_ends_the_container_with_one_line(
     engine: Any, images: dict[str, str], name: str, environment: dict[str, str], words: str
 ) -> None:
-    code, shown = output_of(engine, images[name], **environment)
+    code, shown = output_of(engine, images[name], environment=environment)
     assert code == 1
     assert shown.count("\n") == 1 and words in shown
+
+
+@pytest.mark.parametrize(
+    ("name", "folder", "environment"),
+    [
+        ("broker", "/var/lib/kafka/data", {"KAFKA_ZOOKEEPER_CONNECT": "zookeeper:2181"}),
+        ("zookeeper", "/var/lib/zookeeper", {}),
+    ],
+)
+def test_a_volume_of_another_user_is_one_line(
+    engine: Any, images: dict[str, str], name: str, folder: str, environment: dict[str, str]
+) -> None:
+    code, shown = output_of(engine, images[name], tmpfs={folder: "uid=0,mode=755"}, environment=environment)
+    assert code == 1
+    assert shown.startswith(f"Error: {folder} cannot be written to") and shown.endswith("to the user 1000\n")
+    assert shown.count("\n") == 1

@@ -46,6 +46,13 @@ def remarks(variables: BrokerVariables) -> Iterator[str]:
             yield f"{line}; {hint}" if hint else line
 
 
+def check_log_dirs(settings: Mapping[str, str]) -> None:
+    """Raises CommandFailed where no log directory may be written to: a volume that belongs to another user."""
+    folders = [each.strip() for each in settings.get("log.dirs", settings.get("log.dir", "")).split(",")]
+    if all(os.path.isdir(folder) and not os.access(folder, os.W_OK) for folder in folders):
+        raise CommandFailed(f"{folders[0]} cannot be written to. Give the volume to the user {os.getuid()}")
+
+
 def become_command(arguments: Sequence[str]) -> NoReturn:
     """Replaces this process by a command of the image. Raises CommandFailed."""
     if shutil.which(arguments[0]) is None:
@@ -62,6 +69,7 @@ def main(arguments: Sequence[str]) -> int:
     variables = read_variables(os.environ)
     if not variables.settings.get("zookeeper.connect"):
         raise ConfigError("KAFKA_ZOOKEEPER_CONNECT is not set: it says where ZooKeeper is, as in zookeeper:2181")
+    check_log_dirs(variables.settings)
     for line in remarks(variables):
         print(line, file=sys.stderr, flush=True)
     return start(lambda: variables.settings)

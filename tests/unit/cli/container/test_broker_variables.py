@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from kafka_py.base.errors import ConfigError
-from kafka_py.cli.container.broker import read_variables, remarks
+from kafka_py.cli.common.command import CommandFailed
+from kafka_py.cli.container.broker import check_log_dirs, read_variables, remarks
 from kafka_py.cli.container.broker_variables import (
     DATA,
     BrokerVariables,
@@ -118,3 +119,13 @@ def test_a_mounted_file_is_read_where_it_is(tmp_path: Path) -> None:
     assert read_variables({"KAFKA_BROKER_ID": "1"}, file).settings == {"broker.id": "1", "log.dirs": DATA}
     file.write_text("log.dirs=/logs\nbroker.id=2\n")
     assert read_variables({"KAFKA_BROKER_ID": "1"}, file).settings == {"broker.id": "1", "log.dirs": "/logs"}
+
+
+def test_one_log_directory_that_may_be_written_to_is_enough(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    monkeypatch.setattr("os.access", lambda path, mode: path == str(tmp_path / "b"))
+    check_log_dirs({"log.dirs": f"{tmp_path}/a, {tmp_path}/b"})
+    check_log_dirs({"log.dirs": f"{tmp_path}/a,{tmp_path}/new"})
+    with pytest.raises(CommandFailed, match=r"a cannot be written to\. Give the volume to the user"):
+        check_log_dirs({"log.dirs": f"{tmp_path}/a"})
