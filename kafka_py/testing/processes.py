@@ -284,8 +284,12 @@ class ZookeeperServer(Process):
 
 def ensemble(folder: Path, count: int = 3) -> list[ZookeeperServer]:
     """The members of an ensemble on this machine, not started."""
-    ports = free_ports(count * 2)
-    members = [
-        f"server.{number}=127.0.0.1:{ports[2 * number - 2]}:{ports[2 * number - 1]}" for number in range(1, count + 1)
-    ]
+    members = ensemble_lines(count)
     return [ZookeeperServer(folder / str(number), number=number, members=members) for number in range(1, count + 1)]
+
+
+def ensemble_lines(count: int) -> list[str]:
+    """The `server.N=...` lines of an ensemble on this machine."""
+    ports = free_ports(count * 2)
+    pairs = zip(ports[::2], ports[1::2], strict=True)
+    return [f"server.{number}=127.0.0.1:{quorum}:{vote}" for number, (quorum, vote) in enumerate(pairs, 1)]

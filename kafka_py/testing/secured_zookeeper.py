@@ -28,19 +28,20 @@ class SecuredZookeeper(ZookeeperServer):
         certificates: CertificateFiles | None = None,
         jars: str | None = None,
         *,
-        lines: Sequence[str] = (),
+        number: int = 0,
+        members: Sequence[str] = (),
     ) -> None:
-        """lines: further ones of zookeeper.properties."""
+        """number, members: as in ZookeeperServer."""
         folder.mkdir(parents=True, exist_ok=True)
         self._login_file = folder / "server-jaas.conf"
         self.set_users(users)
         self.certificates = certificates
         self.tls_port = 0
-        more = ["authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider", *lines]
+        more = ["authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider"]
         if certificates is not None and jars is not None:
             self.tls_port = free_port()
             more += _tls_lines(certificates, self.tls_port)
-        super().__init__(folder)
+        super().__init__(folder, number=number, members=members)
         with self.properties.open("a") as file:
             file.writelines(f"{line}\n" for line in more)
         self.environment["KAFKA_OPTS"] += f" -Djava.security.auth.login.config={self._login_file}"

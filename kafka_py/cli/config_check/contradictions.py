@@ -39,6 +39,10 @@ CONTRADICTIONS = (
     _row("server", "delegation.token.master.key delegation.token.secret.key",
          lambda config: bool(config.delegation_token_master_key) and config.delegation_token_secret_key is not None,
          "delegation.token.master.key is ignored, for delegation.token.secret.key is set"),
+    _row("server", "zookeeper.ssl.client.enable zookeeper.ssl.keystore.location zookeeper.ssl.truststore.location",
+         lambda config: not config.zookeeper_ssl_client_enable
+         and bool(config.zookeeper_ssl_keystore_location or config.zookeeper_ssl_truststore_location),
+         "stores for ZooKeeper are given, but zookeeper.ssl.client.enable is not true: connections to it are plain"),
     _row("server", "replica.lag.time.max.ms replica.fetch.wait.max.ms",
          lambda config: config.replica_lag_time_max_ms <= config.replica_fetch_wait_max_ms,
          "replica.lag.time.max.ms is not above replica.fetch.wait.max.ms: followers of idle topics fall out of sync"),

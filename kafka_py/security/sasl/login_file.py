@@ -12,9 +12,17 @@ from kafka_py.security.java_properties import java_properties
 from kafka_py.security.sasl.jaas import LOGIN_FILE_PROPERTY, LoginModule, parse_login_file
 
 
+def login_file_path(java: Mapping[str, str]) -> str:
+    """The path; empty without one. As in Java a second `=` may precede it, and it may be a URL of a file."""
+    path = java.get(LOGIN_FILE_PROPERTY, "").removeprefix("=")
+    if path.startswith("file:"):
+        path = "/" + path.removeprefix("file:").lstrip("/")
+    return path
+
+
 def login_sections(environ: Mapping[str, str]) -> dict[str, list[LoginModule]]:
     """The sections of the file; empty without one. Raises ConfigError."""
-    path = java_properties(environ).get(LOGIN_FILE_PROPERTY, "")
+    path = login_file_path(java_properties(environ))
     if not path:
         return {}
     try:

@@ -14,7 +14,7 @@ from kafka_py.security.zookeeper.tls_options import tls_options
 from kafka_py.testing.broker import AnyBroker, BrokerProcess
 from kafka_py.testing.certificate_files import CertificateFiles
 from kafka_py.testing.peers.apache import QUICK_JVM, ApacheBroker, Jars
-from kafka_py.testing.processes import ROOT
+from kafka_py.testing.processes import ROOT, ensemble_lines
 from kafka_py.testing.secured_zookeeper import SecuredZookeeper, login_file
 from kafka_py.testing.topics import create_topic
 from kafka_py.testing.znodes import Znodes
@@ -268,6 +268,37 @@ def test_acls_may_be_kept_elsewhere_by_a_session_of_their_own(
         both = sorted([CREATOR, "x509:CN=broker:cdrwa", READERS])
         assert znodes.access(f"{elsewhere}/kafka-acl/Topic/t") == both
         assert not znodes.exists("/without-acls/kafka-acl")
+
+
+def test_an_ensemble_with_all_of_it_loses_its_leader(apache_kafka: Jars, options: str, tmp_path: Path) -> None:
+    """TLS, certificates, logins and protected znodes: the session of the broker moves to another member."""
+    files = CertificateFiles(tmp_path / "certificates")
+    lines = ensemble_lines(3)
+    servers = [
+        SecuredZookeeper(tmp_path / f"zookeeper-{number}", {"broker": PASSWORD}, files, apache_kafka.class_path,
+                         number=number, members=lines)
+        for number in (1, 2, 3)
+    ]  # fmt: skip
+    try:
+        for server in servers:
+            server.start()
+        modes = [server.wait_serving() for server in servers]
+        connect = f"{','.join(server.tls_connect for server in servers)}/kafka"
+        tls = {name.replace(".", "__"): value for name, value in servers[0].tls_settings("broker").items()}
+        with running("ours", tmp_path / "broker", connect, options, **tls) as broker:
+            create_topic([broker.bootstrap], "before", 1, timeout_s=60)
+            servers[modes.index("leader")].kill()
+            create_topic([broker.bootstrap], "after", 1, timeout_s=90)
+            assert broker.running
+            left = next(server for server in servers if server.running)
+            context = tls_context(tls_options(left.tls_settings("broker"), {}))
+            with Znodes(f"{left.tls_connect}/kafka", SessionProtection(tls=context)) as znodes:
+                both = sorted([CREATOR, "x509:CN=broker:cdrwa", READERS])
+                assert znodes.access("/brokers/topics/after/partitions/0/state") == both
+                assert znodes.access("/controller") == both
+    finally:
+        for server in servers:
+            server.kill()
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,7 @@ MET = {
     "log.dirs": "log.dirs=/a\nlog.dir=/b",
     "message.max.bytes": "socket.request.max.bytes=1000",
     "delegation.token.master.key": "delegation.token.master.key=a\ndelegation.token.secret.key=b",
+    "zookeeper.ssl.client.enable": "zookeeper.ssl.truststore.location=/t.p12",
     "replica.lag.time.max.ms": "replica.lag.time.max.ms=500",
     "group.min.session.timeout.ms": "group.max.session.timeout.ms=5",
     "log.retention.bytes": "log.retention.bytes=1000",
