@@ -158,7 +158,7 @@ def java_may_produce(jars: Jars, address: str, settings: dict[str, str]) -> bool
 
 @pytest.mark.parametrize("cluster", ["ours"], indirect=True)
 def test_tokens_of_one_are_honoured_shown_and_ended_by_the_other(
-    cluster: Cluster, apache_kafka: Jars, tools: Tools
+    cluster: Cluster, apache_kafka: Jars, newest_clients: Jars, tools: Tools
 ) -> None:
     ours, apaches = cluster.sasl
     by_apache = made_by(tools.apache, ours, "--renewer-principal", "User:bob")
@@ -169,6 +169,7 @@ def test_tokens_of_one_are_honoured_shown_and_ended_by_the_other(
                 until(lambda a=address, t=token, m=mechanism: may_log_in(a, token_settings(t, m)))
     assert java_may_produce(apache_kafka, ours, token_settings(by_ours))
     assert java_may_produce(apache_kafka, ours, token_settings(by_apache, "SCRAM-SHA-512"))
+    assert java_may_produce(newest_clients, ours, token_settings(by_ours, "SCRAM-SHA-512"))
     assert not java_may_produce(apache_kafka, ours, token_settings(by_apache._replace(hmac="aG0=")))
 
     for words in (("--describe",), ("--describe", "--owner-principal", "User:bob"),
