@@ -53,9 +53,6 @@ class SslOptions(OptionTable):
     ssl_truststore_type = Option("ssl.truststore.type", "JKS")
 
 
-_NO_KERBEROS = "logins by Kerberos are not available"
-
-
 class SaslClientOptions(OptionTable):
     """Settings of SASL; present so that every client accepts the same names."""
 
@@ -63,19 +60,13 @@ class SaslClientOptions(OptionTable):
         "sasl.client.callback.handler.class", None, kind=Kind.CLASS, no_effect="Java classes"
     )
     sasl_jaas_config = Option[str | None]("sasl.jaas.config", None, kind=Kind.PASSWORD)
-    sasl_kerberos_kinit_cmd = Option(
-        "sasl.kerberos.kinit.cmd", "/usr/bin/kinit", importance="low", no_effect=_NO_KERBEROS
-    )
+    sasl_kerberos_kinit_cmd = Option("sasl.kerberos.kinit.cmd", "/usr/bin/kinit", importance="low")
     sasl_kerberos_min_time_before_relogin = Option(
-        "sasl.kerberos.min.time.before.relogin", 60_000, kind=Kind.LONG, importance="low", no_effect=_NO_KERBEROS
+        "sasl.kerberos.min.time.before.relogin", 60_000, kind=Kind.LONG, importance="low"
     )
-    sasl_kerberos_service_name = Option[str | None]("sasl.kerberos.service.name", None, no_effect=_NO_KERBEROS)
-    sasl_kerberos_ticket_renew_jitter = Option(
-        "sasl.kerberos.ticket.renew.jitter", 0.05, importance="low", no_effect=_NO_KERBEROS
-    )
-    sasl_kerberos_ticket_renew_window_factor = Option(
-        "sasl.kerberos.ticket.renew.window.factor", 0.8, importance="low", no_effect=_NO_KERBEROS
-    )
+    sasl_kerberos_service_name = Option[str | None]("sasl.kerberos.service.name", None)
+    sasl_kerberos_ticket_renew_jitter = Option("sasl.kerberos.ticket.renew.jitter", 0.05, importance="low")
+    sasl_kerberos_ticket_renew_window_factor = Option("sasl.kerberos.ticket.renew.window.factor", 0.8, importance="low")
     sasl_login_callback_handler_class = Option[str | None]("sasl.login.callback.handler.class", None, kind=Kind.CLASS)
     sasl_login_class = Option[str | None]("sasl.login.class", None, kind=Kind.CLASS, no_effect="Java classes")
     sasl_login_refresh_buffer_seconds = Option(

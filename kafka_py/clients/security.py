@@ -33,6 +33,7 @@ def security_of(options: ClientOptions, environment: ClientEnvironment) -> Conne
 def _login(options: ClientOptions, environment: ClientEnvironment) -> LogIn:
     from kafka_py.security.sasl.client_settings import RefreshRules, Secrets, client_login
     from kafka_py.security.sasl.jaas import client_module
+    from kafka_py.security.sasl.kerberos_settings import KerberosRules
     from kafka_py.security.sasl.login_file import login_sections
 
     value = options.sasl_jaas_config
@@ -46,7 +47,14 @@ def _login(options: ClientOptions, environment: ClientEnvironment) -> LogIn:
     )
     secrets = Secrets(environment.chance, environment.clock)
     callback = None if path is None else ("sasl.login.callback.handler.class", path)
-    return client_login(options.sasl_mechanism, entry, secrets, callback, refresh)
+    kerberos = KerberosRules(
+        options.sasl_kerberos_service_name,
+        options.sasl_kerberos_ticket_renew_window_factor,
+        options.sasl_kerberos_ticket_renew_jitter,
+        options.sasl_kerberos_min_time_before_relogin,
+        options.sasl_kerberos_kinit_cmd,
+    )
+    return client_login(options.sasl_mechanism, entry, secrets, callback, refresh, kerberos=kerberos)
 
 
 def tls_settings(options: ClientOptions) -> TlsSettings:

@@ -9,7 +9,6 @@ _EACH = Live.PER_BROKER
 
 
 _JAVA = "OpenSSL has no such choice"
-_NO_KERBEROS = "logins by Kerberos are not available"
 
 
 class AccessOptions(OptionTable):
@@ -127,28 +126,25 @@ class SaslServerOptions(OptionTable):
         "sasl.login.callback.handler.class", None, kind=Kind.CLASS, about="Callback class of the login.",
     )
     sasl_kerberos_service_name: Option[str | None] = Option(
-        "sasl.kerberos.service.name", None, kind=Kind.STRING, live=_EACH,
-        no_effect=_NO_KERBEROS, about="The broker's Kerberos service.",
+        "sasl.kerberos.service.name", None, kind=Kind.STRING, live=_EACH, about="The brokers' Kerberos service.",
     )
     sasl_kerberos_kinit_cmd = Option(
-        "sasl.kerberos.kinit.cmd", "/usr/bin/kinit", live=_EACH,
-        no_effect=_NO_KERBEROS, about="Command that renews Kerberos tickets.",
+        "sasl.kerberos.kinit.cmd", "/usr/bin/kinit", live=_EACH, about="Command that renews Kerberos tickets.",
     )
     sasl_kerberos_ticket_renew_window_factor = Option(
         "sasl.kerberos.ticket.renew.window.factor", 0.8, live=_EACH,
-        no_effect=_NO_KERBEROS, about="Share of a ticket's life after which it is renewed.",
+        about="Share of a ticket's life after which it is renewed.",
     )
     sasl_kerberos_ticket_renew_jitter = Option(
-        "sasl.kerberos.ticket.renew.jitter", 0.05, live=_EACH,
-        no_effect=_NO_KERBEROS, about="Random share added to the renewal time.",
+        "sasl.kerberos.ticket.renew.jitter", 0.05, live=_EACH, about="Random share added to the renewal time.",
     )
     sasl_kerberos_min_time_before_relogin = Option(
         "sasl.kerberos.min.time.before.relogin", 60_000, kind=Kind.LONG, live=_EACH, unit="ms",
-        no_effect=_NO_KERBEROS, about="Least time between two renewals.",
+        about="Least time between two renewals.",
     )
     sasl_kerberos_principal_to_local_rules = Option(
         "sasl.kerberos.principal.to.local.rules", ["DEFAULT"], live=_EACH,
-        no_effect=_NO_KERBEROS, about="How a Kerberos principal becomes a short name.",
+        about="How a Kerberos principal becomes a short name.",
     )
     sasl_login_refresh_window_factor = Option(
         "sasl.login.refresh.window.factor", 0.8, live=_EACH, about="Share of a token's life after which it is renewed.",

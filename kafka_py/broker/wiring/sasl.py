@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kafka_py.base.errors import ConfigError
 from kafka_py.broker.settings.configs import BrokerConfig
@@ -21,7 +21,8 @@ from kafka_py.net.secured.stages import BeginLogin, LoginStage
 from kafka_py.security.principal_builder import Authenticated, BuildPrincipal
 from kafka_py.security.sasl.client_settings import RefreshRules, Secrets, client_login
 from kafka_py.security.sasl.jaas import server_modules
-from kafka_py.security.sasl.mechanisms import Identity
+from kafka_py.security.sasl.kerberos_settings import KerberosRules
+from kafka_py.security.sasl.mechanisms import GSSAPI, Identity
 from kafka_py.security.sasl.scram_users import ScramUsers
 from kafka_py.security.sasl.server_exchange import LoginAnswers, LoginRules
 from kafka_py.security.sasl.server_login import LoginHost
@@ -129,7 +130,7 @@ class BrokerSasl:
     def _own_login(self, config: BrokerConfig, listener: str) -> LogIn:
         """Raises ConfigError."""
         settings = ListenerSettings(config.originals, listener)
-        mechanism = settings.text("sasl.mechanism.inter.broker.protocol") or "GSSAPI"
+        mechanism = settings.text("sasl.mechanism.inter.broker.protocol") or GSSAPI
         if mechanism not in enabled_mechanisms(settings):
             raise ConfigError(
                 f"sasl.mechanism.inter.broker.protocol must be included in sasl.enabled.mechanisms of listener "
@@ -139,7 +140,22 @@ class BrokerSasl:
         entry = next((each for each in entries if each.module == MODULES[mechanism]), entries[0])
         secrets = Secrets(self._outside.chance, self._outside.clock)
         callback = settings.found("sasl.login.callback.handler.class", mechanism)
-        return client_login(mechanism, entry, secrets, callback, _refresh_rules(config))
+        return client_login(
+            mechanism, entry, secrets, callback, _refresh_rules(config), kerberos=_kerberos_rules(settings)
+        )
+
+
+def _kerberos_rules(settings: ListenerSettings) -> KerberosRules:
+    """Raises ConfigError."""
+
+    def value(name: str) -> Any:
+        row, found = BrokerConfig.ROWS[f"sasl.kerberos.{name}"], settings.found(f"sasl.kerberos.{name}", GSSAPI)
+        return row.default if found is None else row.parse(found[1])
+
+    return KerberosRules(
+        value("service.name"), value("ticket.renew.window.factor"), value("ticket.renew.jitter"),
+        value("min.time.before.relogin"), value("kinit.cmd"),
+    )  # fmt: skip
 
 
 def _refresh_rules(config: BrokerConfig) -> RefreshRules:

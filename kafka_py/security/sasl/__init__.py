@@ -17,4 +17,8 @@
     client_settings.py    how a client logs in, from its settings
     client_login.py       logging a connection in, and again
     kerberos_names.py     Kerberos principals as short names
+    kerberos_settings.py  Kerberos in login entries and settings
+    gssapi_exchange.py    GSSAPI, whatever the library
+    kerberos_library.py   the package gssapi
+    kerberos_tickets.py   a client's tickets
 """

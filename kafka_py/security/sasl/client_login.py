@@ -26,9 +26,9 @@ EARLIEST, LATEST = 0.85, 0.95
 
 
 class MakeMechanism(Protocol):
-    """Makes the mechanism for a new exchange; a coroutine function may get a new token first."""
+    """(host of the broker) -> the mechanism for a new exchange; a coroutine function may get a new token first."""
 
-    def __call__(self) -> Awaitable[ClientMechanism]: ...
+    def __call__(self, host: str) -> Awaitable[ClientMechanism]: ...
 
 
 class ClientLogin:
@@ -51,7 +51,7 @@ class ClientLogin:
 
     async def _log_in(self, wire: BrokerConnection) -> float | None:
         """Raises KafkaError, ConnectionLost."""
-        mechanism = await self._make()
+        mechanism = await self._make(wire.host)
         if not wire.versions:
             await wire.negotiate(kafka_py.__version__)
         await self._handshake(wire)
@@ -101,7 +101,7 @@ def _version(wire: BrokerConnection, key: ApiKey) -> int:
 def always(make: Callable[[], Any]) -> MakeMechanism:
     """For a mechanism that is made without waiting."""
 
-    async def made() -> ClientMechanism:
+    async def made(host: str) -> ClientMechanism:
         mechanism: ClientMechanism = make()
         return mechanism
 

@@ -14,6 +14,7 @@ from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
 from kafka_py.security.sasl.callbacks import load_callback
 from kafka_py.security.sasl.client_login import ClientLogin, MakeMechanism, always
 from kafka_py.security.sasl.jaas import LoginModule
+from kafka_py.security.sasl.kerberos_settings import KerberosRules, kerberos_entry, service_name
 from kafka_py.security.sasl.mechanisms import GSSAPI, OAUTHBEARER, PLAIN, SUPPORTED, ClientMechanism
 from kafka_py.security.sasl.oauth_tokens import BearerToken, extensions_in, unsecured_login
 from kafka_py.security.sasl.oauthbearer import OAuthBearerClient
@@ -52,17 +53,16 @@ class Secrets(NamedTuple):
 
 def client_login(
     mechanism: str, entry: LoginModule, secrets: Secrets, callback: tuple[str, str] | None = None,
-    refresh: RefreshRules | None = None,
+    refresh: RefreshRules | None = None, kerberos: KerberosRules | None = None,
 ) -> ClientLogin:  # fmt: skip
     """callback: setting and path of a function that gives tokens. Raises ConfigError."""
     if mechanism not in SUPPORTED:
-        kerberos = ", which needs a Kerberos library that this release does not use" if mechanism == GSSAPI else ""
-        raise ConfigError(
-            f"sasl.mechanism: {mechanism} is not available{kerberos}; supported are {', '.join(SUPPORTED)}"
-        )
+        raise ConfigError(f"sasl.mechanism: {mechanism} is not available; supported are {', '.join(SUPPORTED)}")
     if entry.module != MODULES[mechanism]:
         raise ConfigError(f"{mechanism} needs the login module {MODULES[mechanism]}, not {entry.module}")
     rng = secrets.chance.generator()
+    if mechanism == GSSAPI:
+        return ClientLogin(mechanism, _kerberos(entry.options, secrets, kerberos or KerberosRules()), rng)
     return ClientLogin(mechanism, _maker(mechanism, entry.options, secrets, callback, refresh or RefreshRules()), rng)
 
 
@@ -81,6 +81,15 @@ def _maker(
     return always(
         lambda: ScramClient(mechanism, username, password, random_text(secrets.chance), is_token=is_token)
     )
+
+
+def _kerberos(options: Mapping[str, str], secrets: Secrets, rules: KerberosRules) -> MakeMechanism:
+    """Raises ConfigError."""
+    from kafka_py.security.sasl.kerberos_tickets import kerberos_logins
+
+    entry, service = kerberos_entry(options), service_name(options, rules.service_name)
+    name = f"kafka_py-{random_text(secrets.chance)}"
+    return kerberos_logins(entry, service, rules, name, secrets.clock, secrets.chance.generator())
 
 
 def _credentials(mechanism: str, options: Mapping[str, str]) -> tuple[str, str]:
@@ -110,7 +119,7 @@ class TokenSource:
         if get_token is None and unsecured_login(options, secrets.clock.wall_ms()) is None:
             raise ConfigError("The login entry for OAUTHBEARER makes no token: it has no option unsecuredLogin...")
 
-    async def __call__(self) -> ClientMechanism:
+    async def __call__(self, host: str) -> ClientMechanism:
         now_ms = self._clock.wall_ms()
         if self._token is None or now_ms >= self._due_ms:
             token = self._token = await self._new_token(now_ms)

@@ -16,6 +16,7 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.base.slices import FileSlice
 from kafka_py.net.principal import Principal, TokenPrincipal
 from kafka_py.security.sasl.mechanisms import (
+    GSSAPI,
     AuthenticationRefused,
     Challenge,
     ExchangeBroken,
@@ -146,11 +147,19 @@ class ServerExchange:
         try:
             header, pos = read_request_header(frame)
         except MalformedMessage as error:
+            if is_first and GSSAPI in self._rules.make:
+                return self._begin_without_handshake(bytes(frame), now_ms)
             return LoginOutcome(Next.FAIL if is_first else Next.CLOSE, reason=f"not a request: {error}")
         try:
             return self._take_request(header, frame, pos, now_ms)
         except MalformedMessage as error:
             return LoginOutcome(Next.CLOSE, reason=str(error))
+
+    def _begin_without_handshake(self, token: bytes, now_ms: float) -> LoginOutcome:
+        """Clients of 0.9 begin with a token of GSSAPI, the only mechanism of their time."""
+        self._mechanism = self._rules.make[GSSAPI]()
+        self.state = LoginState.TOKENS
+        return self._step(token, now_ms)
 
     def _take_request(self, header: RequestHeader, frame: bytearray, pos: int, now_ms: float) -> LoginOutcome:
         """Raises MalformedMessage."""

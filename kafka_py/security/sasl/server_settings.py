@@ -16,6 +16,8 @@ from kafka_py.base.errors import ConfigError
 from kafka_py.net.principal import Principal
 from kafka_py.security.sasl.callbacks import load_callback
 from kafka_py.security.sasl.jaas import LoginModule, server_modules
+from kafka_py.security.sasl.kerberos_names import parse_principal, parse_rules, short_name
+from kafka_py.security.sasl.kerberos_settings import KERBEROS_MODULE, SERVICE_NAME, acceptor_entry, service_name
 from kafka_py.security.sasl.mechanisms import (
     GSSAPI,
     OAUTHBEARER,
@@ -43,9 +45,11 @@ MODULES = {
     SCRAM_SHA_256: "org.apache.kafka.common.security.scram.ScramLoginModule",
     SCRAM_SHA_512: "org.apache.kafka.common.security.scram.ScramLoginModule",
     OAUTHBEARER: "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule",
+    GSSAPI: KERBEROS_MODULE,
 }
 """The login module of each mechanism, as login entries name it."""
 
+_PRINCIPAL_RULES = "sasl.kerberos.principal.to.local.rules"
 _HANDLER = "sasl.server.callback.handler.class"
 _OWN_HANDLERS = (
     "org.apache.kafka.common.security.plain.internals.PlainServerCallbackHandler",
@@ -108,9 +112,8 @@ def enabled_mechanisms(settings: ListenerSettings) -> list[str]:
     names = [each.strip() for each in (GSSAPI if text is None else text).split(",") if each.strip()]
     for name in names:
         if name not in SUPPORTED:
-            kerberos = ", which needs a Kerberos library that this release does not use" if name == GSSAPI else ""
             raise ConfigError(
-                f"sasl.enabled.mechanisms of listener {settings.listener}: {name} is not available{kerberos}; "
+                f"sasl.enabled.mechanisms of listener {settings.listener}: {name} is not available; "
                 f"supported are {', '.join(SUPPORTED)}"
             )
     return list(dict.fromkeys(names))
@@ -132,6 +135,8 @@ def user_principal(identity: Identity) -> Principal:
 def _maker(name: str, settings: ListenerSettings, sources: LoginSources) -> Callable[[], ServerMechanism]:
     modules = server_modules(settings.properties, settings.listener, name, sources.sections)
     options = module_options(name, modules, settings.listener)
+    if name == GSSAPI:
+        return _kerberos_maker(options, settings)
     found = settings.found(_HANDLER, name)
     callback = None if found is None or found[1] in _OWN_HANDLERS else load_callback(*found)
     if name == PLAIN:
@@ -147,6 +152,24 @@ def _maker(name: str, settings: ListenerSettings, sources: LoginSources) -> Call
     if found is not None and callback is not None:
         raise ConfigError(f"{found[0]}: {name} takes its credentials from ZooKeeper")
     return lambda: ScramServer(name, sources.users.find, random_text(sources.chance))
+
+
+def _kerberos_maker(options: Mapping[str, str], settings: ListenerSettings) -> Callable[[], ServerMechanism]:
+    """Raises ConfigError."""
+    from kafka_py.security.sasl.gssapi_exchange import GssapiServer
+    from kafka_py.security.sasl.kerberos_library import KerberosLibrary
+
+    library = KerberosLibrary(f"sasl.enabled.mechanisms of listener {settings.listener}")
+    entry = acceptor_entry(options)
+    service_name(options, settings.text(SERVICE_NAME, GSSAPI))
+    texts = settings.text(_PRINCIPAL_RULES, GSSAPI) or "DEFAULT"
+    rules = parse_rules([each for each in texts.split(",") if each.strip()])
+    realm, acceptor = library.default_realm(), library.acceptor(entry)
+
+    def named(principal: str) -> str:
+        return short_name(parse_principal(principal), rules, realm)
+
+    return lambda: GssapiServer(library.begin_accepting(acceptor), named)
 
 
 def module_options(mechanism: str, modules: Sequence[LoginModule], listener: str) -> Mapping[str, str]:

@@ -91,6 +91,15 @@ def begun(version: int = 1, mechanism: str = "PLAIN", **more: Any) -> ServerExch
     return exchange
 
 
+def test_a_client_of_0_9_begins_with_a_token_of_gssapi() -> None:
+    made = LoginRules(("GSSAPI",), {"GSSAPI": plain}, principal_of)  # which mechanism it is does not matter here
+    outcome = ServerExchange(made, Answers()).take(bytearray(GOOD), 0.0)
+    assert (outcome.next, outcome.reply) == (Next.COMPLETE, [b"\0\0\0\0"])
+    outcome = ServerExchange(made, Answers()).take(bytearray(BAD), 0.0)
+    assert (outcome.next, outcome.reply, outcome.last_reply) == (Next.FAIL, None, None)
+    assert ServerExchange(rules(), Answers()).take(bytearray(GOOD), 0.0).next is Next.FAIL
+
+
 @pytest.mark.parametrize("version", [0, 1, 2])
 def test_a_login_in_requests(version: int) -> None:
     exchange = ServerExchange(rules(PLAIN=5000), Answers())
