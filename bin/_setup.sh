@@ -24,6 +24,7 @@ can_apt() { [ "$(id -u)" = 0 ] && command -v apt-get > /dev/null 2>&1; }
 
 apt_install() {
   say "installing $* with apt-get"
+  export DEBIAN_FRONTEND=noninteractive # no package asks questions
   apt-get install -y -q "$@" > /dev/null 2>&1 ||
     { apt-get update -q > /dev/null 2>&1 && apt-get install -y -q "$@" > /dev/null 2>&1; }
 }

@@ -22,6 +22,13 @@ ensure_peer ip iproute2                   # networks of their own for rounds of 
 ensure_peer zsh zsh                       # checks the completion script
 ensure_peer mvn maven                     # fetches Apache Kafka's own broker, tools and clients
 ensure_peer javac openjdk-17-jdk-headless # compiles the small programs on those clients
+ensure_peer krb5kdc krb5-kdc              # a Kerberos realm, its tools and what the package gssapi is built with
+ensure_peer kadmin.local krb5-admin-server
+ensure_peer kinit krb5-user
+ensure_peer krb5-config libkrb5-dev
+if command -v krb5-config > /dev/null 2>&1 && ! "$PYTHON" -c 'import gssapi' 2> /dev/null; then
+  "$PYTHON" -m pip install -q --disable-pip-version-check -e "$ROOT[kerberos]" || say "gssapi could not be built"
+fi
 if [ "$marker" = "slow or not slow" ]; then # tests/docker
   ensure_peer dockerd docker.io
   ensure_peer debootstrap debootstrap

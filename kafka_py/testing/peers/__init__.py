@@ -4,6 +4,7 @@
     java_clients.py     Apache's Java clients
     java_strings.py     string constants of Java classes
     spark_connector.py  Spark's own Kafka connector
+    kerberos.py         a Kerberos realm
     wire_client.py      any request, byte for byte
     tcp_proxy.py        a link that a test can cut
     namespaces.py       hosts of their own on Linux
