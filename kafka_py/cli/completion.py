@@ -19,7 +19,7 @@ from typing import NamedTuple
 from kafka_py.cli.common.command import run
 from kafka_py.cli.run_class import CLASSES
 from kafka_py.cli.umbrella.main import COMMANDS as UMBRELLA
-from kafka_py.cli.umbrella.tool_names import TOOLS
+from kafka_py.cli.umbrella.tool_names import TOOLS, script_of
 
 SHELLS = ("bash", "zsh")
 KNOWN_VALUES = {
@@ -76,7 +76,7 @@ def commands() -> list[Command]:
         parser: Callable[[], argparse.ArgumentParser] | None
         parser = getattr(import_module(f"kafka_py.cli.{module}"), "parser", None)
         if parser is not None:
-            found.append(_command(f"kafka-{module.rpartition('.')[2].replace('_', '-')}.sh", parser()))
+            found.append(_command(script_of(module.rpartition(".")[2].replace("_", "-")), parser()))
     return found
 
 

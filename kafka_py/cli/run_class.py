@@ -21,7 +21,7 @@ CLASSES = {
     "kafka.admin.PreferredReplicaLeaderElectionCommand": "preferred_replica_election",
     "kafka.admin.ReassignPartitionsCommand": "reassign_partitions",
     "kafka.admin.TopicCommand": "topics",
-    "kafka.admin.ZkSecurityMigrator": "acl_admin.security_migration",
+    "kafka.admin.ZkSecurityMigrator": "acl_admin.zookeeper_security_migration",
     "kafka.tools.ClusterTool": "cluster",
     "kafka.tools.ConsoleProducer": "console_producer",
     "kafka.tools.ConsoleConsumer": "console_consumer",

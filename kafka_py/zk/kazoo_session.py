@@ -45,6 +45,7 @@ from kafka_py.zk.session import (
     CreateOp,
     MultiFailed,
     NodeExists,
+    NoNode,
     Op,
     OpResult,
     SessionClosed,
@@ -157,7 +158,7 @@ class KazooSession(SessionLifecycle):
             await self.close()
             raise
         if self._create_chroot and self._chroot:
-            await self._ensure_chroot()
+            await self._ensure_chroot(self._chroot)
 
     async def _open(self) -> None:
         self._opened = asyncio.get_running_loop().create_future()
@@ -170,14 +171,15 @@ class KazooSession(SessionLifecycle):
             self, self._connect, self._session_timeout_ms, self._max_in_flight, credentials, self._protection
         )
 
-    async def _ensure_chroot(self) -> None:
-        parts = self._chroot.strip("/").split("/")
-        for path in itertools.accumulate(parts, lambda above, name: f"{above}/{name}", initial=""):
-            if path:
-                try:
-                    await self._submit(CreateRequest(self._creation(CreateOp(path), path)), path)
-                except NodeExists:
-                    continue
+    async def _ensure_chroot(self, path: str) -> None:
+        """Creates it; parents are written only if they are missing, for they may belong to others."""
+        try:
+            await self._submit(CreateRequest(self._creation(CreateOp(path), path)), path)
+        except NodeExists:
+            return
+        except NoNode:
+            await self._ensure_chroot(path.rpartition("/")[0])
+            await self._ensure_chroot(path)
 
     async def close(self) -> None:
         if self._state is CLOSED:

@@ -92,7 +92,9 @@ TOOLS = {
     "zookeeper-server-start": Tool("cli.umbrella.tool_names", "runs a ZooKeeper server"),
     "zookeeper-server-stop": Tool("cli.zookeeper_server_stop", "stops every ZooKeeper of this machine"),
     "zookeeper-shell": Tool("cli.zookeeper_shell", "a shell on ZooKeeper"),
-    "zookeeper-security-migration": Tool("cli.acl_admin.security_migration", "access lists of a cluster's znodes"),
+    "zookeeper-security-migration": Tool(
+        "cli.acl_admin.zookeeper_security_migration", "access lists of a cluster's znodes"
+    ),
 }
 """By short name: the script's without `kafka-` and `.sh`."""
 

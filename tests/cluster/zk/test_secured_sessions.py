@@ -13,7 +13,7 @@ from kafka_py.base.meters import MetricRegistry
 from kafka_py.testing.secured_zookeeper import SecuredZookeeper
 from kafka_py.zk.kazoo_session import KazooSession
 from kafka_py.zk.metrics import measure
-from kafka_py.zk.secured.access_lists import Access, AccessEntry
+from kafka_py.zk.secured.access_lists import OPEN, Access, AccessEntry
 from kafka_py.zk.secured.digest_md5 import DigestMd5
 from kafka_py.zk.secured.protection import SessionProtection
 from kafka_py.zk.session import AuthFailed, ConnectTimeout, InvalidAcl, NoAuth, SessionState
@@ -76,6 +76,25 @@ def test_names_and_passwords_may_have_any_characters(server: SecuredZookeeper, u
             await session.connect()
             assert (await session.access("/"))[0][0] == AccessEntry(Access.ALL, "sasl", username)
         await session.close()
+
+    asyncio.run(run())
+
+
+def test_a_chroot_may_be_below_znodes_of_others(server: SecuredZookeeper) -> None:
+    async def run() -> None:
+        login = DigestMd5("bröker", USERS["bröker"])
+        admin = KazooSession(server.connect, protection=SessionProtection(login=login))
+        owner = (AccessEntry(Access.ALL, "auth", ""), AccessEntry(Access.READ, "world", "anyone"))
+        protection = SessionProtection(login=DigestMd5("broker", USERS["broker"]), protects=True)
+        broker = KazooSession(f"{server.connect}/top/kafka/one", create_chroot=True, protection=protection)
+        async with asyncio.timeout(WAIT_S):
+            await admin.connect()
+            await admin.create("/top", access=owner)
+            await admin.create("/top/kafka", access=OPEN)
+            await broker.connect()
+            assert (await admin.access("/top/kafka/one"))[0][0].id == "broker"
+            await broker.close()
+            await admin.close()
 
     asyncio.run(run())
 

@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
-from kafka_py.cli.acl_admin import security_migration
-from kafka_py.cli.acl_admin.security_migration import SECURE_ROOTS, Migration, identified, main
+from kafka_py.cli.acl_admin import znode_migration
+from kafka_py.cli.acl_admin.znode_migration import SECURE_ROOTS, Migration, identified
+from kafka_py.cli.acl_admin.zookeeper_security_migration import main
 from kafka_py.cli.common.command import CommandFailed, UsageError
 from kafka_py.testing.secured_zookeeper import login_file
 from kafka_py.testing.zookeeper import FakeZookeeper
@@ -115,7 +116,7 @@ def test_an_operation_that_is_not_answered_ends_it(monkeypatch):
         session = server.session()
         await session.connect()
         session.cut()
-        monkeypatch.setattr(security_migration, "OPERATION_TIMEOUT_S", 0.01)
+        monkeypatch.setattr(znode_migration, "OPERATION_TIMEOUT_S", 0.01)
         with pytest.raises(CommandFailed, match="did not answer"):
             await Migration(session, is_secure=True).run(checks_paths=False)
 
