@@ -1,0 +1,166 @@
+"""Other people's clients log in at our broker with Kerberos tickets, and our client at Apache's broker."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sasl_brokers import property_text
+
+from kafka_py.clients.admin.client import AdminClient
+from kafka_py.clients.admin.topics import NewTopic
+from kafka_py.clients.producer.producer import Producer
+from kafka_py.testing.broker import AnyBroker, BrokerProcess
+from kafka_py.testing.peers import java_clients
+from kafka_py.testing.peers.apache import ApacheBroker, Jars
+from kafka_py.testing.peers.java_clients import JavaFailed, ToSend
+from kafka_py.testing.peers.kerberos import KerberosRealm, krb5_entry, missing
+from kafka_py.testing.processes import ZookeeperServer, free_port
+from kafka_py.testing.topics import ask_metadata, create_topic
+
+TIMEOUT_S = 30
+BROKER = "kafka/localhost"
+RECORD = ToSend("t", 0, None, b"v", (), 1_700_000_000_000)
+
+
+@pytest.fixture(scope="module")
+def realm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KerberosRealm]:
+    """Known to all that the tests start."""
+    why = missing()
+    if why is not None:
+        pytest.skip(why)
+    with pytest.MonkeyPatch.context() as patch, KerberosRealm(tmp_path_factory.mktemp("realm")) as made:
+        for name, value in made.kerberos.items():
+            patch.setenv(name, value)
+        patch.setenv("JAVA_TOOL_OPTIONS", made.java_option)
+        made.add(BROKER, "alice", "mallory")
+        made.change_keys("mallory")  # now the keytab is of no use
+        yield made
+
+
+def broker_settings(realm: KerberosRealm, port: int, sasl_port: int) -> dict[str, str]:
+    return {
+        "listeners": f"PLAINTEXT://127.0.0.1:{port},SASL_PLAINTEXT://localhost:{sasl_port}",
+        "security.inter.broker.protocol": "SASL_PLAINTEXT",
+        "sasl.enabled.mechanisms": "GSSAPI",
+        "sasl.kerberos.service.name": "kafka",
+        "connections.max.reauth.ms": "4000",
+        "log.retention.ms": "-1",
+        "listener.name.sasl_plaintext.gssapi.sasl.jaas.config": krb5_entry(realm.by_keytab(BROKER)),
+    }
+
+
+def client_settings(realm: KerberosRealm, principal: str = "alice") -> dict[str, str]:
+    """Of Java's clients and ours."""
+    return {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "GSSAPI",
+        "sasl.kerberos.service.name": "kafka",
+        "sasl.jaas.config": krb5_entry(realm.by_keytab(principal)),
+    }
+
+
+def underscored(settings: dict[str, str]) -> dict[str, str]:
+    return {name.replace(".", "_"): value for name, value in settings.items()}
+
+
+@pytest.fixture(scope="module")
+def sasl(
+    realm: KerberosRealm, kafka_zookeeper: ZookeeperServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """Address of a broker of ours that asks for a login."""
+    port, sasl_port = free_port(), free_port()
+    folder, connect = tmp_path_factory.mktemp("broker"), f"{kafka_zookeeper.connect}/kerberos-clients"
+    with BrokerProcess(folder, connect, port=port, settings=broker_settings(realm, port, sasl_port)) as broker:
+        create_topic([broker.bootstrap], "t", 1)
+        yield f"localhost:{sasl_port}"
+
+
+def produced_by_us(address: str, settings: dict[str, str]) -> int:
+    with Producer({"bootstrap.servers": address, **settings}) as producer:
+        return producer.send("t", b"v").result(TIMEOUT_S).offset
+
+
+def test_our_clients(realm: KerberosRealm, sasl: str, tmp_path: Path) -> None:
+    assert produced_by_us(sasl, client_settings(realm)) >= 0
+    realm.kinit("alice", tmp_path / "tickets")
+    cached = {"sasl.jaas.config": krb5_entry({"useTicketCache": "true", "ticketCache": tmp_path / "tickets"})}
+    with AdminClient({"bootstrap.servers": sasl, **client_settings(realm), **cached}) as admin:
+        assert "t" in admin.list_topics()
+
+
+def test_kcat(realm: KerberosRealm, sasl: str, tmp_path: Path) -> None:
+    """librdkafka with Cyrus SASL, which runs kinit itself."""
+    program = shutil.which("kcat")
+    if program is None:
+        pytest.skip("no kcat")
+
+    def listed(principal: str) -> subprocess.CompletedProcess[str]:
+        cache = tmp_path / f"tickets-{principal}"
+        given = {
+            "security.protocol": "SASL_PLAINTEXT", "sasl.mechanisms": "GSSAPI", "sasl.kerberos.service.name": "kafka",
+            "sasl.kerberos.principal": principal, "sasl.kerberos.keytab": str(realm.keytab(principal)),
+            "sasl.kerberos.kinit.cmd": f"kinit -c {cache} -t {realm.keytab(principal)} -k {principal}",
+        }  # fmt: skip
+        options = [f"-X{name}={value}" for name, value in given.items()]
+        return subprocess.run(
+            [program, "-b", sasl, "-L", "-m", "5", *options],
+            env={**realm.environment, "KRB5CCNAME": f"FILE:{cache}"}, capture_output=True, text=True, timeout=TIMEOUT_S,
+        )  # fmt: skip
+
+    right = listed("alice")
+    if "No provider for SASL mechanism GSSAPI" in right.stderr:
+        pytest.skip("kcat without GSSAPI")
+    assert right.returncode == 0, right.stderr
+    assert '"t" with 1 partitions' in right.stdout
+    assert listed("mallory").returncode != 0
+
+
+@pytest.mark.slow
+@pytest.mark.core
+@pytest.mark.parametrize("release", ["apache_kafka", "newest_clients"])
+def test_java(realm: KerberosRealm, sasl: str, request: pytest.FixtureRequest, release: str) -> None:
+    jars: Jars = request.getfixturevalue(release)
+    right, wrong = (underscored(client_settings(realm, each)) for each in ("alice", "mallory"))
+    [sent] = java_clients.produce(jars, sasl, [RECORD], **right)
+    assert sent.offset in [each.offset for each in java_clients.consume(jars, sasl, ["t:0"], **right)]
+    with pytest.raises(JavaFailed):
+        java_clients.produce(jars, sasl, [RECORD], **wrong)
+
+
+@pytest.mark.slow
+def test_apaches_tools_by_their_command_config(
+    realm: KerberosRealm, sasl: str, apache_kafka: Jars, tmp_path: Path
+) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text(property_text(client_settings(realm)))
+    done = apache_kafka.run(
+        "kafka.admin.TopicCommand", "--bootstrap-server", sasl, "--command-config", str(file), "--list"
+    )
+    assert done.exit_code == 0 and "t" in done.stdout.split(), done
+
+
+@pytest.mark.slow
+def test_a_cluster_of_both_kinds_of_brokers(
+    realm: KerberosRealm, kafka_zookeeper: ZookeeperServer, apache_kafka: Jars, tmp_path: Path
+) -> None:
+    """Each follows the other over GSSAPI; our client logs in at Apache's broker."""
+    connect = f"{kafka_zookeeper.connect}/kerberos-mixed"
+    ports = [(free_port(), free_port()) for _ in range(2)]
+    given = [broker_settings(realm, *each) for each in ports]
+    ours: AnyBroker = BrokerProcess(tmp_path / "0", connect, broker_id=0, port=ports[0][0], settings=given[0])
+    apaches: AnyBroker = ApacheBroker(tmp_path / "1", connect, broker_id=1, port=ports[1][0], settings=given[1])
+    with ours, apaches:
+        with AdminClient({"bootstrap.servers": f"localhost:{ports[1][1]}", **client_settings(realm)}) as admin:
+            admin.create_topics([NewTopic("t", replica_assignments={0: [0, 1], 1: [1, 0]})]).all()
+        replicated = {**client_settings(realm), "acks": "all"}
+        for partition in (0, 1):
+            with Producer({"bootstrap.servers": f"localhost:{ports[1][1]}", **replicated}) as producer:
+                assert producer.send("t", b"v", partition=partition).result(TIMEOUT_S).offset == 0
+        ours.wait_for(lambda: in_sync(ours) == [2, 2], TIMEOUT_S, "both replicas of both partitions in sync")
+
+
+def in_sync(broker: AnyBroker) -> list[int]:
+    [topic] = ask_metadata(broker.bootstrap, ["t"]).topics
+    return [len(each.isr_nodes) for each in topic.partitions]
