@@ -30,6 +30,7 @@ from kafka_py.clients.admin.credentials import ScramPassword
 from kafka_py.clients.admin.resources import ConfigResource, ConfigResourceType
 from kafka_py.clients.consumer.configs import ConsumerOptions
 from kafka_py.clients.environment import SYSTEM
+from kafka_py.clients.errors import AuthenticationError
 from kafka_py.clients.producer.configs import ProducerOptions
 from kafka_py.clients.security import security_of, tls_settings
 from kafka_py.security.tokens.delegation_tokens import DelegationToken
@@ -37,7 +38,7 @@ from kafka_py.testing import certificate_files
 from kafka_py.testing.broker import BrokerProcess
 from kafka_py.testing.certificate_files import CertificateFiles
 from kafka_py.testing.cluster import KafkaCluster
-from kafka_py.testing.processes import ROOT, free_port, python_environment
+from kafka_py.testing.processes import ROOT, free_port, python_environment, wait_until
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -95,6 +96,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
             "token": cluster.access("alice", mechanism="OAUTHBEARER")._token().split(".")[1][:24],
         }  # fmt: skip
         said = {**tools(cluster, inputs), **answers(cluster), **clients(cluster)}
+        planted |= delegated(cluster, said)
         made, said["delegation token"] = delegation_token(cluster)
         planted |= {"HMAC as a password": made.password, "HMAC in hexadecimal": made.hmac.hex()}
         said["metrics"] = "".join(metrics_page(broker) for broker in cluster.brokers)
@@ -188,6 +190,31 @@ def answers(cluster: KafkaCluster) -> dict[str, str]:
         found = {f"DescribeConfigs of {each}": repr(admin.describe_configs([each])) for each in kinds}
         assert "password.encoder.secret" in found[f"DescribeConfigs of {kinds[0]}"]
         return {**found, "AlterUserScramCredentials": repr(altered), "admin": repr(admin)}
+
+
+def delegated(cluster: KafkaCluster, said: dict[str, str]) -> dict[str, str]:
+    """The secrets of a delegation token, which was made, renewed, described and used."""
+    alice = cluster.access("alice").settings
+    with AdminClient(alice) as admin:
+        token = admin.create_delegation_token()
+        admin.renew_delegation_token(token.hmac)
+        said["delegation tokens"] = repr([token, admin.describe_delegation_token()])
+    assert token.token_id in said["delegation tokens"]
+    login = login_entry(SCRAM_256, {"username": token.token_id, "password": token.password, "tokenauth": "true"})
+    with logged() as log:
+        settings = {**alice, "sasl.mechanism": SCRAM_256, "sasl.jaas.config": login}
+        wait_until(lambda: is_accepted(settings), TIMEOUT_S, "the token on every broker")
+    said["log of a client with a token"] = log.getvalue()
+    as_bytes = repr(token.hmac)[2:-1][:40]
+    return {"delegation token": token.password, "the same as bytes": as_bytes, "in hex": token.hmac.hex()}
+
+
+def is_accepted(settings: dict[str, str]) -> bool:
+    try:
+        with AdminClient(settings) as admin:
+            return admin.describe_cluster() is not None
+    except AuthenticationError:
+        return False
 
 
 def clients(cluster: KafkaCluster) -> dict[str, str]:
@@ -301,7 +328,7 @@ def test_the_run_did_what_it_was_meant_to(run: Run) -> None:
     """A search finds nothing either where nothing was said."""
     logs = "".join(path.read_text(errors="replace") for path in run.folder.rglob("server.log"))
     for words in ("ALTER_USER_SCRAM_CREDENTIALS", "ALTER_CONFIGS", "DESCRIBE_CONFIGS", "Failed authentication",
-                  "CREATE_DELEGATION_TOKEN", "has set the end of the delegation token",
+                  "CREATE_DELEGATION_TOKEN", "CREATE_DELEGATION_TOKEN", "has set the end of the delegation token",
                   "keystore.password=[hidden]", "(redacted)"):  # fmt: skip
         assert words in logs, words
     by_name = "\n".join(f"{what}: {text}" for what, text in run.said.items())
