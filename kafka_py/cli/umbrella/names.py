@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ KINDS = ("topics", "groups")
 FRESH_S = 5.0
 LOOK_TIMEOUT_S = 5.0
 REFRESH = "--refresh"
+SECRET = re.compile(r"password|jaas|keystore\.key|certificate")
 SERVERS_OPTIONS = ("--bootstrap-server", "--bootstrap-servers", "--broker-list")
 
 
@@ -40,8 +42,9 @@ def settings_of(words: Sequence[str]) -> dict[str, str]:
 
 
 def cache_file(kind: str, settings: dict[str, str]) -> Path:
-    """Where the names of this cluster are kept."""
-    digest = hashlib.sha256(repr(sorted(settings.items())).encode()).hexdigest()[:16]
+    """Where the names of this cluster are kept. Secrets are not part of the digest, which others may be able to see."""
+    shown = sorted((name, value) for name, value in settings.items() if not SECRET.search(name))
+    digest = hashlib.sha256(repr(shown).encode()).hexdigest()[:16]
     return cache_directory() / "completion" / f"{kind}-{digest}"
 
 

@@ -88,3 +88,10 @@ def test_names_are_those_of_the_cluster(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(names, "look", lambda *_: ["b", "a"])
     refresh("groups", SERVERS)
     assert path.read_text() == "b\na\n"
+
+
+def test_no_secret_is_in_the_name_of_a_file() -> None:
+    """A digest of a short password could be guessed."""
+    one, other = ({**SERVERS, "sasl.jaas.config": f'password="{password}"'} for password in ("one", "other"))
+    assert cache_file("topics", one) == cache_file("topics", other) == cache_file("topics", SERVERS)
+    assert cache_file("topics", {**SERVERS, "client.id": "c"}) != cache_file("topics", SERVERS)
