@@ -29,8 +29,7 @@ _CLIENTS = """\
  dns_canonicalize_hostname = false
  rdns = false
  udp_preference_limit = 1
- default_ccache_name = FILE:{folder}/tickets
- default_rcache_name = dfl:
+ default_ccache_name = FILE:{tickets}
 [realms]
  {realm} = {{
   kdc = localhost:{port}
@@ -63,14 +62,15 @@ def missing() -> str | None:
 class KerberosRealm(Process):
     """A KDC; a context manager that makes its database, starts and stops it.
 
-    life: of tickets, as in `10m`.
+    life: of tickets, as in `10m`. tickets: the default cache.
     """
 
     def __init__(self, folder: Path, life: str = "10h") -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
+        self.tickets = folder / "tickets"
         self.krb5_conf = folder / "krb5.conf"
-        self.krb5_conf.write_text(_CLIENTS.format(realm=REALM, folder=folder, port=(port := free_port())))
+        self.krb5_conf.write_text(_CLIENTS.format(realm=REALM, tickets=self.tickets, port=(port := free_port())))
         kdc_conf = folder / "kdc.conf"
         kdc_conf.write_text(_KDC.format(realm=REALM, folder=folder, port=port, life=life))
         self.kerberos = {"KRB5_CONFIG": str(self.krb5_conf), "KRB5RCACHEDIR": str(folder)}

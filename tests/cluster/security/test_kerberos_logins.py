@@ -17,7 +17,9 @@ from kafka_py.net.client import AuthenticationFailed, BrokerConnection
 from kafka_py.net.secured.client_security import ConnectionSecurity
 from kafka_py.security.sasl.client_settings import Secrets, client_login
 from kafka_py.security.sasl.jaas import LoginModule
-from kafka_py.security.sasl.kerberos_settings import KERBEROS_MODULE, KerberosRules
+from kafka_py.security.sasl.kerberos_library import KerberosLibrary
+from kafka_py.security.sasl.kerberos_settings import KERBEROS_MODULE, KerberosEntry, KerberosRules, kerberos_entry
+from kafka_py.security.sasl.kerberos_tickets import CachedTickets, KeytabTickets
 from kafka_py.security.sasl.server_settings import MODULES
 from kafka_py.testing.local_broker import LocalBroker
 from kafka_py.testing.peers.kerberos import KerberosRealm, krb5_entry, missing
@@ -189,6 +191,37 @@ def test_a_session_is_renewed_with_another_ticket(realm: KerberosRealm) -> None:
             wire.close()
 
     asyncio.run(run())
+
+
+@pytest.mark.slow
+def test_tickets_are_replaced_before_they_end(tmp_path: Path) -> None:
+    """Those of a keytab by new ones, those in a cache by kinit -R; each is good for a login."""
+    why = missing()
+    if why is not None:
+        pytest.skip(why)
+    rules = KerberosRules("kafka", window_factor=0.5, least_period_ms=0.0)
+    rng = Chance().generator()
+
+    async def run(realm: KerberosRealm) -> None:
+        library, obtained, cached = KerberosLibrary("test"), set(), set()
+        keys = kerberos_entry(realm.by_keytab("alice"))
+        by_keytab = KeytabTickets(library, keys, rules, "test-of-renewals", SYSTEM_CLOCK, rng)
+        in_cache = CachedTickets(library, KerberosEntry(None, None, str(realm.tickets)), rules, rng)
+        async with asyncio.timeout(60):
+            while len(obtained) < 4 or len(cached) < 4:
+                for ticket in (by_keytab.current(), in_cache.current()):
+                    library.begin_initiating(ticket, "kafka", "localhost").step(None)
+                obtained.add(by_keytab.current())
+                cached.add(realm.tickets.stat().st_mtime_ns)
+                in_cache.renew_in_time()
+                await asyncio.sleep(0.05)
+
+    with pytest.MonkeyPatch.context() as patch, KerberosRealm(tmp_path, life="4s") as realm:
+        for name, value in realm.kerberos.items():
+            patch.setenv(name, value)
+        realm.add(BROKER, "alice")
+        realm.kinit("alice", realm.tickets, "-r", "1d")
+        asyncio.run(run(realm))
 
 
 def test_brokers_log_in_at_each_other(realm: KerberosRealm) -> None:

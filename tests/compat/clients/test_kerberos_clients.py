@@ -1,10 +1,14 @@
 """Other people's clients log in at our broker with Kerberos tickets, and our client at Apache's broker."""
 
+import asyncio
 import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import aiokafka
+import kafka
 import pytest
 from sasl_brokers import property_text
 
@@ -13,7 +17,7 @@ from kafka_py.clients.admin.topics import NewTopic
 from kafka_py.clients.producer.producer import Producer
 from kafka_py.testing.broker import AnyBroker, BrokerProcess
 from kafka_py.testing.peers import java_clients
-from kafka_py.testing.peers.apache import ApacheBroker, Jars
+from kafka_py.testing.peers.apache import ApacheBroker, Jars, Unavailable, old_clients
 from kafka_py.testing.peers.java_clients import JavaFailed, ToSend
 from kafka_py.testing.peers.kerberos import KerberosRealm, krb5_entry, missing
 from kafka_py.testing.processes import ZookeeperServer, free_port
@@ -117,6 +121,28 @@ def test_kcat(realm: KerberosRealm, sasl: str, tmp_path: Path) -> None:
     assert listed("mallory").returncode != 0
 
 
+def python_settings(realm: KerberosRealm, sasl: str) -> dict[str, Any]:
+    """Of the libraries that take the ticket in the user's own cache."""
+    realm.kinit("alice", realm.tickets)
+    return {"bootstrap_servers": sasl, "security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "GSSAPI"}
+
+
+def test_kafka_python(realm: KerberosRealm, sasl: str) -> None:
+    producer = kafka.KafkaProducer(**python_settings(realm, sasl))
+    try:
+        assert producer.send("t", b"v").get(TIMEOUT_S).offset >= 0
+    finally:
+        producer.close(1)
+
+
+def test_aiokafka(realm: KerberosRealm, sasl: str) -> None:
+    async def run() -> None:
+        async with aiokafka.AIOKafkaProducer(**python_settings(realm, sasl)) as producer:
+            assert (await producer.send_and_wait("t", b"v")).offset >= 0
+
+    asyncio.run(run())
+
+
 @pytest.mark.slow
 @pytest.mark.core
 @pytest.mark.parametrize("release", ["apache_kafka", "newest_clients"])
@@ -164,3 +190,22 @@ def test_a_cluster_of_both_kinds_of_brokers(
 def in_sync(broker: AnyBroker) -> list[int]:
     [topic] = ask_metadata(broker.bootstrap, ["t"]).topics
     return [len(each.isr_nodes) for each in topic.partitions]
+
+
+@pytest.mark.slow
+def test_a_java_client_of_0_9(
+    realm: KerberosRealm, sasl: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It knows GSSAPI alone, and sends its tokens without a handshake; its login entry is in a file."""
+    try:
+        jars = old_clients("0.9.0.1")
+    except Unavailable as why:
+        pytest.skip(str(why))
+    file = tmp_path / "login.conf"
+    file.write_text(f"KafkaClient {{ {krb5_entry(realm.by_keytab('alice'))} }};\n")
+    java = (realm.java_option, f"-Djava.security.auth.login.config={file}",
+            "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED")  # fmt: skip
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", " ".join(java))
+    settings = ("security.protocol=SASL_PLAINTEXT", "sasl.kerberos.service.name=kafka")
+    done = jars.run_source("OldProduce", sasl, *settings, stdin="none\tt\t1700000000000\t-\t76\n")
+    assert done.exit_code == 0 and int(done.lines[0]) >= 0, done
