@@ -51,7 +51,11 @@ class SecuredZookeeper(ZookeeperServer):
     def set_users(self, users: Mapping[str, str]) -> None:
         """Other names and passwords, from the next start on."""
         entries = "".join(f'\n  user_{name}="{password}"' for name, password in users.items())
-        self._login_file.write_text(f"Server {{\n  {DIGEST_MODULE} required{entries};\n}};\n")
+        self.set_login(f"{DIGEST_MODULE} required{entries};")
+
+    def set_login(self, entry: str) -> None:
+        """Another login entry, such as one of Kerberos, from the next start on."""
+        self._login_file.write_text(f"Server {{\n  {entry}\n}};\n")
 
     @property
     def tls_connect(self) -> str:

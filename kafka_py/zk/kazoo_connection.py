@@ -271,7 +271,7 @@ class KazooConnection:
     def _log_in(self, host: str, timeout_s: float) -> None:
         assert self._protection.login is not None
         try:
-            log_in(self._client._connection, self._protection.login.exchange(), timeout_s)
+            log_in(self._client._connection, self._protection.login.exchange(host), timeout_s)
         except LoginFailed as failure:
             self._refusal = f"{self._protection.login_origin}, at {host}: {failure}"
             raise kazoo_errors.AuthFailedError(str(failure)) from None

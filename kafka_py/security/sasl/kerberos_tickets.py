@@ -158,13 +158,13 @@ class KerberosLogins:
     def _begun(self, host: str) -> ClientMechanism:
         try:
             ticket = self._tickets.current()
-            context = self._library.begin_initiating(ticket, self._service, _host_name(host))
+            context = self._library.begin_initiating(ticket, self._service, host_name(host))
             return GssapiClient(context, context.step(None) or b"")
         except KerberosFailed as failed:
             client_failure(failed)
 
 
-def _host_name(host: str) -> str:
+def host_name(host: str) -> str:
     """The name by which Kerberos knows a host. Principals have names: an address is looked up."""
     try:
         ipaddress.ip_address(host)

@@ -34,8 +34,8 @@ class DigestMd5:
     password: str = field(repr=False)
     chance: Chance = field(repr=False, default_factory=Chance)
 
-    def exchange(self) -> DigestMd5Exchange:
-        """The exchange of one login."""
+    def exchange(self, _host: str = "") -> DigestMd5Exchange:
+        """The exchange of one login, which is the same at every host."""
         return DigestMd5Exchange(self.username, self.password, self.chance.new_uuid().hex)
 
 
@@ -53,8 +53,10 @@ class DigestMd5Exchange:
         """The token that begins the exchange: the mechanism has the server speak first."""
         return b""
 
-    def respond(self, challenge: bytes) -> bytes:
+    def respond(self, challenge: bytes | None) -> bytes:
         """The next token. Raises LoginFailed."""
+        if challenge is None:
+            raise LoginFailed("the server has no logins with SASL, or none for this mechanism")
         directives = parse_directives(challenge)
         if self._expected is not None:
             if not hmac.compare_digest(directives.get("rspauth", b""), self._expected.encode()):

@@ -24,10 +24,7 @@ def log_in(connection: Any, exchange: LoginExchange, timeout_s: float) -> None:
     """
     token = exchange.first()
     for xid in range(1, _MOST_STEPS):
-        challenge = _sent(connection, xid, token, timeout_s)
-        if challenge is None:
-            raise LoginFailed("the server has no logins with SASL, or none for this mechanism")
-        token = exchange.respond(challenge)
+        token = exchange.respond(_sent(connection, xid, token, timeout_s))
         if exchange.is_complete:
             return
     raise LoginFailed("the login does not end")
@@ -40,7 +37,7 @@ def _sent(connection: Any, xid: int, token: bytes, timeout_s: float) -> bytes | 
     if header.xid != xid:
         raise ConnectionDropped(f"response {header.xid} to token {xid} of a login")
     if header.err == AuthFailedError.code:
-        raise LoginFailed("the server refuses the name or the password")
+        raise LoginFailed("the server refuses the login: its name, password or ticket is wrong")
     if header.err == SessionExpiredError.code:
         raise SessionExpiredError
     if header.err:  # anything else that kazoo does not expect here would end its thread

@@ -13,10 +13,10 @@ class LoginExchange(Protocol):
     is_complete: bool
 
     def first(self) -> bytes:
-        """The token that begins it."""
+        """The token that begins it. Raises LoginFailed."""
         ...
 
-    def respond(self, challenge: bytes) -> bytes:
+    def respond(self, challenge: bytes | None) -> bytes:
         """The next token; it is sent unless the exchange is complete. Raises LoginFailed."""
         ...
 
@@ -24,8 +24,8 @@ class LoginExchange(Protocol):
 class Login(Protocol):
     """Whom a session logs in as."""
 
-    def exchange(self) -> LoginExchange:
-        """A new exchange, for one connection."""
+    def exchange(self, host: str) -> LoginExchange:
+        """A new exchange, for one connection with a host."""
         ...
 
 

@@ -108,7 +108,7 @@ def test_a_refused_login_is_said_once_and_without_the_password(
         async with asyncio.timeout(WAIT_S):
             with pytest.raises(AuthFailed) as refused:
                 await session.connect()
-        assert "the login file, at 127.0.0.1: the server refuses the name or the password" in str(refused.value)
+        assert "the login file, at 127.0.0.1: the server refuses the login" in str(refused.value)
         assert "hush" not in str(refused.value)
         assert session.state is SessionState.CLOSED
 

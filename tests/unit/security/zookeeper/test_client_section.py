@@ -47,7 +47,8 @@ def test_a_login_that_is_there_and_switched_off_is_a_contradiction():
 @pytest.mark.parametrize(
     ("section", "says"),
     [
-        ("com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true;", r"Kerberos \(GSSAPI\) is not"),
+        ("com.sun.security.auth.module.Krb5LoginModule required;", "neither useKeyTab=true nor useTicketCache=true"),
+        ("com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true;", "no principal whose keys are meant"),
         ('com.example.Own required password="hush";', "login module com.example.Own cannot be used"),
         (f'{DIGEST} required username="broker";', "has no option password"),
         (f'{DIGEST} required password="hush";', "has no option username"),
