@@ -204,8 +204,11 @@ class NodeConnection:
         renewal.add_done_callback(self._renewed)
 
     def _renewed(self, _renewal: object) -> None:
+        """Sends what was held; it fails if the connection was closed because its session could not be renewed."""
         self._renews = False
-        if self._unmuting is None and self.is_open:
+        if not self.is_open:
+            self.close("the session was not renewed")
+        elif self._unmuting is None:
             self._unmute()
 
     # ---- counting

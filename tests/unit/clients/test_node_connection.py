@@ -200,3 +200,23 @@ def test_requests_wait_while_the_session_is_renewed() -> None:
         assert len(wire.sent) == 4
 
     asyncio.run(scenario())
+
+
+def test_requests_that_waited_fail_when_the_session_is_not_renewed() -> None:
+    async def scenario() -> None:
+        wire: Any = Wire()
+        wire.session = Renewable()
+        connection = NodeConnection(NODE, wire, 30_000, SystemClock())
+
+        async def refused() -> None:
+            wire.close("refused")
+
+        wire.session.on_renewal(asyncio.get_running_loop().create_task(refused()))
+        waiting = connection.send(MetadataRequest())
+        connection.send_and_forget(HEARTBEAT)
+        async with asyncio.timeout(10):
+            with pytest.raises(ConnectionLost):
+                await waiting
+        assert (wire.sent, connection.in_flight) == ([], 0)
+
+    asyncio.run(scenario())
