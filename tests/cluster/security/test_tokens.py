@@ -250,3 +250,21 @@ async def test_a_session_ends_with_its_token(broker: LocalBroker) -> None:
                 each._session.lifetime_ms for each in sessions if isinstance(each, ServerLogin) and each._session
             )
             assert 0 < lifetimes[0] <= 30_000 < lifetimes[-1] <= 60_000
+
+
+@on_token_broker(**{"connections.max.reauth.ms": "1200"})
+async def test_a_session_is_renewed_as_long_as_its_token_exists(broker: LocalBroker) -> None:
+    sockets = broker.server._sockets
+    assert sockets is not None
+    traffic = sockets._served["SASL_PLAINTEXT"].traffic
+    async with plain(broker, "alice") as alice:
+        token = await alice.create_delegation_token()
+    async with by_token(broker, token) as admin:
+        while traffic.successful_reauthentications < 2:
+            await admin.describe_cluster()
+        async with plain(broker, "alice") as alice:
+            await alice.expire_delegation_token(token.hmac)
+        with pytest.raises(KafkaError):
+            while True:
+                await admin.describe_cluster()
+        assert traffic.failed_reauthentications + traffic.failed_authentications > 0
