@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -32,7 +33,7 @@ from kafka_py.wire.apis import ApiKey
 _log = logging.getLogger(__name__)
 
 LEAST_RENEWAL_MS = 1000
-"""A session is renewed at most once in this time."""
+"""From the beginning of one renewal of a session to that of the next; the first may begin right after the login."""
 _HANDSHAKE = int(ApiKey.SASL_HANDSHAKE).to_bytes(2, "big")
 
 
@@ -66,7 +67,7 @@ class ServerLogin:
         self._answers = host.answers(stage.connection)
         self._exchange = ServerExchange(host.rules(stage), self._answers)
         self._session: LoginSession | None = None
-        self._began_ms = 0.0  # of the present exchange or session
+        self._renewed_ms = -math.inf  # when the last renewal began
         self._ends_ms = 0.0
         self._task: asyncio.Task[None] | None = None
         stage.connection.limit_frames(host.max_bytes)
@@ -132,12 +133,12 @@ class ServerLogin:
     def _succeed(self, session: LoginSession) -> None:
         connection, now_ms = self._stage.connection, self._host.clock.monotonic_ms()
         if self._exchange.renews:
-            connection.metrics.reauthentication_latency.update(max(1, round(now_ms - self._began_ms)))
+            connection.metrics.reauthentication_latency.update(max(1, round(now_ms - self._renewed_ms)))
         elif not session.can_renew:
             connection.metrics.unrenewable_authentications += 1
         self._stage.succeed(session.principal)
         if session.lifetime_ms > 0 or self._host_limits(session):
-            self._session, self._began_ms = session, now_ms
+            self._session = session
             self._ends_ms = now_ms + session.lifetime_ms
             connection.on_request = self.on_session_request
 
@@ -148,8 +149,8 @@ class ServerLogin:
     def on_session_request(self, connection: Connection, slot: int, frame: bytearray) -> None:
         """A request in a session that ends."""
         now_ms = self._host.clock.monotonic_ms()
-        if frame[:2] == _HANDSHAKE and now_ms - self._began_ms >= LEAST_RENEWAL_MS:
-            self._began_ms = now_ms
+        if frame[:2] == _HANDSHAKE and now_ms - self._renewed_ms >= LEAST_RENEWAL_MS:
+            self._renewed_ms = now_ms
             self._exchange = ServerExchange(self._host.rules(self._stage), self._answers, self._session)
             self._stage.begin_again(self.on_request)
             connection.limit_frames(self._host.max_bytes)
