@@ -102,7 +102,7 @@ class KazooSession(SessionLifecycle):
         self._credentials = credentials
         self._protection = protection
         self._connect_setting = connect_setting
-        self._last_failure = ""
+        self._failures: dict[str, None] = {}  # why attempts failed since the last connection
         self._refusal = ""
         self._connection: KazooConnection | None = None
         self._opened: asyncio.Future[None] | None = None
@@ -149,10 +149,10 @@ class KazooSession(SessionLifecycle):
                 await self._open()
         except TimeoutError:
             await self.close()
-            reason = f"; {self._last_failure}" if self._last_failure else ""
+            reasons = "".join(f"; {reason}" for reason in self._failures)
             raise ConnectTimeout(
                 detail=f"no server of {self._connect_setting}={self._connect} answered within "
-                f"{self._connection_timeout_ms} ms (zookeeper.connection.timeout.ms){reason}"
+                f"{self._connection_timeout_ms} ms (zookeeper.connection.timeout.ms){reasons}"
             ) from None
         except AuthFailed:
             await self.close()
@@ -207,7 +207,8 @@ class KazooSession(SessionLifecycle):
             return
         self._credentials = credentials
         self._session_id = credentials[0]
-        self._last_failure = self._refusal = ""
+        self._refusal = ""
+        self._failures.clear()
         for piece in self._watches_to_arm():
             connection.call(Request(next(self._numbers), piece, ""))
         for request in sorted(self._waiting, key=lambda request: request.number):
@@ -228,10 +229,9 @@ class KazooSession(SessionLifecycle):
             self._report_login()
 
     def on_attempt_failed(self, connection: KazooConnection, reason: str) -> None:
-        if connection is not self._connection or reason == self._last_failure:
-            return
-        self._last_failure = reason
-        _log.warning("ZooKeeper cannot be reached: %s", reason)
+        if connection is self._connection and reason not in self._failures:
+            self._failures[reason] = None
+            _log.warning("ZooKeeper cannot be reached: %s", reason)
 
     def on_lost(self, connection: KazooConnection, state: SessionState, reason: str = "") -> None:
         if connection is not self._connection or self._state is CLOSED:

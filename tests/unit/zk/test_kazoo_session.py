@@ -290,6 +290,32 @@ async def test_a_start_without_tls_says_why():
         await connecting
 
 
+def test_each_server_that_cannot_be_used_is_named_once_until_there_is_a_connection(caplog):
+    async def scenario():
+        session, connection = await connected()
+        named = []
+        for _ in range(2):
+            for host in ("h", "i") * 3:
+                session.on_attempt_failed(connection, f"{host}:1: the server's certificate is refused")
+            named.append([record.args[0][:1] for record in caplog.records if "cannot be reached" in record.msg])
+            session.on_suspended(connection, 1)
+            session.on_connected(connection, CREDENTIALS)
+        assert named == [["h", "i"], ["h", "i"] * 2]
+
+    run_virtual(scenario())
+
+
+@virtually
+async def test_a_start_without_a_connection_names_what_each_server_said():
+    session = Session(connection_timeout_ms=500)
+    connecting = asyncio.ensure_future(session.connect())
+    await asyncio.sleep(0)
+    for reason in ("h:1: no TLS", "i:1: no login", "h:1: no TLS"):
+        session.on_attempt_failed(session.made[0], reason)
+    with pytest.raises(ConnectTimeout, match=r"; h:1: no TLS; i:1: no login$"):
+        await connecting
+
+
 @virtually
 async def test_logins_are_reported():
     session, connection = await connected()
