@@ -9,7 +9,7 @@ from kafka_py.testing.zookeeper import FakeZookeeper, on_fake
 from kafka_py.zk import notifications
 from kafka_py.zk.access import ControllerMoved
 from kafka_py.zk.notifications import EXPIRY_MS, NotificationListener, config_change_listener
-from kafka_py.zk.session import ConnectionLoss, NodeExists, SessionExpired
+from kafka_py.zk.session import AuthFailed, ConnectionLoss, NodeExists, SessionExpired
 from kafka_py.zk.store import ZkStore
 
 T0, U1 = TopicPartition("t", 0), TopicPartition("u", 1)
@@ -168,27 +168,31 @@ def test_a_notification_is_handled_again_when_zookeeper_did_not_answer_its_handl
     scenario()
 
 
-@on_fake
-async def test_a_notification_during_whose_handling_the_session_expires_is_handled_in_the_next(store, zk):
-    await store.brokers.ensure_top_level_paths()
-    applied = Applied()
-    outcomes = [SessionExpired()]
+@pytest.mark.parametrize("end", [SessionExpired, AuthFailed])
+def test_a_notification_during_whose_handling_the_session_ends_is_handled_in_the_next(end):
+    @on_fake
+    async def scenario(store, zk):
+        await store.brokers.ensure_top_level_paths()
+        applied = Applied()
+        outcomes = [end()]
 
-    async def handle(entity):
-        if outcomes:
-            expired.set()
-            raise outcomes.pop()
-        await applied(entity)
+        async def handle(entity):
+            if outcomes:
+                ended.set()
+                raise outcomes.pop()
+            await applied(entity)
 
-    expired = asyncio.Event()
-    listener = config_change_listener(store.znodes, handle, Clock(0))
-    await listener.start()
-    await store.configs.announce_change("topics/a")
-    await asyncio.wait_for(expired.wait(), 10)
-    assert applied.entities == []
-    await listener._on_new_session()
-    await asyncio.wait_for(applied.wait(1), 10)
-    await listener.stop()
+        ended = asyncio.Event()
+        listener = config_change_listener(store.znodes, handle, Clock(0))
+        await listener.start()
+        await store.configs.announce_change("topics/a")
+        await asyncio.wait_for(ended.wait(), 10)
+        assert applied.entities == []
+        await listener._on_new_session()
+        await asyncio.wait_for(applied.wait(1), 10)
+        await listener.stop()
+
+    scenario()
 
 
 @on_fake

@@ -32,6 +32,7 @@ from kafka_py.wire.messages.metadata import (
 )
 from kafka_py.wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from kafka_py.wire.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
+from kafka_py.zk.session import AuthFailed, ConnectionLoss, SessionExpired, ZkError
 
 HEARTBEAT = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
 
@@ -215,6 +216,20 @@ def test_an_unforeseen_error_is_logged_and_answered(broker: Broker, caplog: pyte
     broker.send(HEARTBEAT, 2)
     assert broker.client.response(HeartbeatResponse, 2).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
     assert "ZeroDivisionError" in caplog.text
+
+
+@pytest.mark.parametrize("error", [ConnectionLoss, SessionExpired, AuthFailed])
+def test_a_request_that_zookeeper_cannot_serve_now_is_a_line_in_the_log(
+    broker: Broker, error: type[ZkError], caplog: pytest.LogCaptureFixture
+) -> None:
+    def handle(*_: Any) -> Any:
+        raise error("/config")
+
+    broker.serve(ApiKey.HEARTBEAT, handle)
+    broker.send(HEARTBEAT, 2)
+    assert broker.client.response(HeartbeatResponse, 2).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert str(error("/config")) in caplog.text
+    assert "Traceback" not in caplog.text
 
 
 def test_a_response_that_cannot_be_encoded_ends_the_connection(broker: Broker) -> None:
