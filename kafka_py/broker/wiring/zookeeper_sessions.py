@@ -21,7 +21,9 @@ def broker_session(config: BrokerConfig, outside: ServerEnvironment) -> ZkSessio
     """The broker's session, not yet connected: the given one, else as the settings say. Raises ConfigError."""
     if outside.session is not None:
         return outside.session
-    protection = broker_protection(config, outside.login_sections, outside.java_properties, outside.chance)
+    protection = broker_protection(
+        config, outside.login_sections, outside.java_properties, outside.chance, outside.clock
+    )
     return KazooSession.of(config, clock=outside.clock, protection=protection)
 
 
@@ -30,7 +32,9 @@ def authorizer_session(config: BrokerConfig, outside: ServerEnvironment) -> ZkSe
     if not any(name.startswith(AUTHORIZER_ZOOKEEPER) for name in config.originals):
         return None
     options = authorizer_options(config)
-    protection = authorizer_protection(config, outside.login_sections, outside.java_properties, outside.chance)
+    protection = authorizer_protection(
+        config, outside.login_sections, outside.java_properties, outside.chance, outside.clock
+    )
     return KazooSession.of(
         options, clock=outside.clock, protection=protection, connect_setting=AUTHORIZER_ZOOKEEPER_URL
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kafka_py.base.chance import Chance
+from kafka_py.base.clock import SYSTEM_CLOCK, Clock
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.properties import read_properties
 from kafka_py.security.config_providers import resolved
@@ -25,11 +26,11 @@ from kafka_py.security.zookeeper.tls_options import (
     with_authorizer_overlay,
 )
 from kafka_py.zk.configs import ZkOptions, ZkTlsOptions
-from kafka_py.zk.secured.protection import SessionProtection
+from kafka_py.zk.secured.protection import Login, SessionProtection
 
 
 def broker_protection(
-    options: ZkOptions, sections: Sections, java: Mapping[str, str], chance: Chance
+    options: ZkOptions, sections: Sections, java: Mapping[str, str], chance: Chance, clock: Clock = SYSTEM_CLOCK
 ) -> SessionProtection:
     """Of a broker's session. Raises ConfigError, also if zookeeper.set.acl=true has no identity to grant access to."""
     tls = tls_options(options.originals, java)
@@ -39,15 +40,15 @@ def broker_protection(
             f"zookeeper.set.acl is true, but ZooKeeper does not learn who this broker is: neither is there a login "
             f"({origin(java)}) nor a certificate, for which {ENABLE}, {SOCKET} and {KEYSTORE} have to be set"
         )
-    return _protection(tls, sections, java, chance, protects=protects)
+    return _protection(tls, login_of(sections, java, chance, clock), java, protects=protects)
 
 
 def authorizer_protection(
-    options: ZkOptions, sections: Sections, java: Mapping[str, str], chance: Chance
+    options: ZkOptions, sections: Sections, java: Mapping[str, str], chance: Chance, clock: Clock = SYSTEM_CLOCK
 ) -> SessionProtection:
     """Of the authorizer's own session (authorizer.zookeeper.*). Raises ConfigError."""
     tls = tls_options(with_authorizer_overlay(options.originals), java)
-    return _protection(tls, sections, java, chance, protects=options.zookeeper_set_acl)
+    return _protection(tls, login_of(sections, java, chance, clock), java, protects=options.zookeeper_set_acl)
 
 
 def command_protection(
@@ -67,7 +68,7 @@ def tls_protection(
     sections, java = login_sections(environ), java_properties(environ)
     tls = tls_options(given, java)
     protects = is_login_on(sections, java) or (certificate_counts and shows_certificate(tls))
-    return _protection(tls, sections, java, Chance(), protects=protects)
+    return _protection(tls, login_of(sections, java, Chance()), java, protects=protects)
 
 
 def acls_protection(environ: Mapping[str, str], pairs: Mapping[str, str], tls_file: str | None) -> SessionProtection:
@@ -80,7 +81,7 @@ def acls_protection(environ: Mapping[str, str], pairs: Mapping[str, str], tls_fi
     asked = pairs.get("zookeeper.set.acl")
     protects = is_login_on(sections, java) if asked is None else asked.strip().lower() == "true"
     tls = tls_options(with_authorizer_overlay(given), java)
-    return _protection(tls, sections, java, Chance(), protects=protects)
+    return _protection(tls, login_of(sections, java, Chance()), java, protects=protects)
 
 
 def tls_file_settings(path: str) -> dict[str, object]:
@@ -93,11 +94,11 @@ def tls_file_settings(path: str) -> dict[str, object]:
 
 
 def _protection(
-    tls: ZkTlsOptions, sections: Sections, java: Mapping[str, str], chance: Chance, *, protects: bool
+    tls: ZkTlsOptions, login: Login | None, java: Mapping[str, str], *, protects: bool
 ) -> SessionProtection:
     context = None
     if tls.zookeeper_ssl_client_enable:
         from kafka_py.security.zookeeper.tls_contexts import tls_context  # only where there is TLS
 
         context = tls_context(tls)
-    return SessionProtection(context, login_of(sections, java, chance), origin(java), protects)
+    return SessionProtection(context, login, origin(java), protects)

@@ -25,7 +25,9 @@ READ_BY_NAME = {
     "connections.max.reauth.ms", "sasl.enabled.mechanisms", "sasl.jaas.config", "sasl.login.callback.handler.class",
     "sasl.mechanism.inter.broker.protocol", "sasl.server.callback.handler.class",
     "sasl.login.refresh.buffer.seconds", "sasl.login.refresh.min.period.seconds", "sasl.login.refresh.window.factor",
-    "sasl.login.refresh.window.jitter", "ssl.client.auth", "ssl.principal.mapping.rules", *SETTINGS,
+    "sasl.login.refresh.window.jitter", "sasl.kerberos.kinit.cmd", "sasl.kerberos.min.time.before.relogin",
+    "sasl.kerberos.principal.to.local.rules", "sasl.kerberos.service.name", "sasl.kerberos.ticket.renew.jitter",
+    "sasl.kerberos.ticket.renew.window.factor", "ssl.client.auth", "ssl.principal.mapping.rules", *SETTINGS,
 }  # fmt: skip
 """Settings that are read by their names, or in a way that is no effect."""
 
