@@ -7,6 +7,7 @@ Source: RFC 4752; SaslServerAuthenticator, SaslClientAuthenticator, KerberosErro
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from enum import Enum
 from typing import NoReturn, Protocol
@@ -25,6 +26,8 @@ from kafka_py.security.sasl.mechanisms import (
     Success,
     Work,
 )
+
+_log = logging.getLogger(__name__)
 
 NO_LAYER = 1
 """Bit of the offer, and the choice: no security layer."""
@@ -93,6 +96,7 @@ class GssapiServer:
         try:
             return self._take(token)
         except KerberosFailed as failed:
+            _log.debug("A login by GSSAPI failed: %r", str(failed))
             return ExchangeBroken(str(failed)) if failed.code in TRANSIENT else InvalidCredentials(str(failed))
         except (InvalidCredentials, AuthenticationRefused) as refused:
             return refused

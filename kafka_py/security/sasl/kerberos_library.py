@@ -1,14 +1,17 @@
 """The Kerberos library, by the package gssapi of the extra `kerberos`; imported where a setting asks for it (I/O).
 
-The realm, its servers and how host names are looked up are in the library's own krb5.conf (KRB5_CONFIG).
+The realm, its servers and how host names are looked up are in the library's own file, krb5.conf.
 Source: RFC 2743, RFC 4121; KerberosLogin, SaslServerAuthenticator.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import MutableMapping
 from typing import Any
 
 from kafka_py.base.errors import ConfigError
+from kafka_py.security.java_properties import java_properties
 from kafka_py.security.sasl.gssapi_exchange import KerberosFailed
 from kafka_py.security.sasl.kerberos_settings import KerberosEntry
 
@@ -17,10 +20,18 @@ _FIRST_CODE = 2529638912
 _CODES = 128
 
 
+def take_javas_file(environ: MutableMapping[str, str]) -> None:
+    """Has the library read the file of `-Djava.security.krb5.conf` in KAFKA_OPTS, unless KRB5_CONFIG names another."""
+    path = java_properties(environ).get("java.security.krb5.conf")
+    if path:
+        environ.setdefault("KRB5_CONFIG", path)
+
+
 class KerberosLibrary:
     """What the logins of this package need of it. setting: names the need in an error. Raises ConfigError."""
 
     def __init__(self, setting: str) -> None:
+        take_javas_file(os.environ)  # the library looks there at each call
         try:
             import gssapi
         except ImportError:

@@ -11,7 +11,7 @@ import pytest
 from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ConfigError, KafkaError
 from kafka_py.security.sasl.gssapi_exchange import KerberosFailed
-from kafka_py.security.sasl.kerberos_library import KerberosLibrary
+from kafka_py.security.sasl.kerberos_library import KerberosLibrary, take_javas_file
 from kafka_py.security.sasl.kerberos_settings import KerberosEntry, KerberosRules
 from kafka_py.security.sasl.kerberos_tickets import CachedTickets, KerberosLogins, KeytabTickets
 from kafka_py.testing.clock import ManualClock
@@ -135,6 +135,17 @@ def test_a_client_that_is_no_longer_in_use_renews_nothing(tmp_path: Path) -> Non
 
     asyncio.run(run())
     assert not (tmp_path / "called").exists()
+
+
+def test_the_realms_may_be_in_the_file_that_java_takes() -> None:
+    environ = {"KAFKA_OPTS": "-Xmx1g -Djava.security.krb5.conf=/k.conf"}
+    take_javas_file(environ)
+    assert environ["KRB5_CONFIG"] == "/k.conf"
+    environ |= {"KRB5_CONFIG": "/own.conf"}
+    take_javas_file(environ)
+    assert environ["KRB5_CONFIG"] == "/own.conf"
+    take_javas_file(empty := {})
+    assert empty == {}
 
 
 def test_without_the_package_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
