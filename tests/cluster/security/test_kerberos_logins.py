@@ -13,6 +13,7 @@ from kafka_py.base.chance import Chance
 from kafka_py.base.clock import SYSTEM_CLOCK
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.clients.admin.client import AsyncAdminClient
 from kafka_py.net.client import AuthenticationFailed, BrokerConnection
 from kafka_py.net.secured.client_security import ConnectionSecurity
 from kafka_py.security.sasl.client_settings import Secrets, client_login
@@ -21,6 +22,7 @@ from kafka_py.security.sasl.kerberos_library import KerberosLibrary
 from kafka_py.security.sasl.kerberos_settings import KERBEROS_MODULE, KerberosEntry, KerberosRules, kerberos_entry
 from kafka_py.security.sasl.kerberos_tickets import CachedTickets, KeytabTickets
 from kafka_py.security.sasl.server_settings import MODULES
+from kafka_py.testing.certificate_files import CertificateFiles
 from kafka_py.testing.local_broker import LocalBroker
 from kafka_py.testing.peers.kerberos import KerberosRealm, krb5_entry, missing
 from kafka_py.testing.zookeeper import FakeZookeeper
@@ -170,6 +172,32 @@ def test_a_ticket_for_old_keys_of_the_broker_is_refused(realm: KerberosRealm) ->
                     await BrokerConnection.connect("127.0.0.1", port, security=login)
             finally:
                 await broker.stop()
+
+    asyncio.run(run())
+
+
+def test_a_login_inside_tls(realm: KerberosRealm, tmp_path: Path) -> None:
+    files = CertificateFiles(tmp_path)
+    entry = krb5_entry(realm.by_keytab(BROKER))
+    given = settings(realm, **{
+        "listeners": "PLAINTEXT://127.0.0.1:0,SASL_SSL://127.0.0.1:0", "inter.broker.listener.name": "PLAINTEXT",
+        "listener.name.sasl_ssl.gssapi.sasl.jaas.config": entry, **files.broker(),
+    })  # fmt: skip
+
+    async def run() -> None:
+        broker = LocalBroker(str(tmp_path / "data"), FakeZookeeper(), given)
+        await broker.start()
+        client = {
+            "bootstrap.servers": f"localhost:{broker.server.ports['SASL_SSL']}", **files.trust(),
+            "security.protocol": "SASL_SSL", "sasl.kerberos.service.name": "kafka",
+            "sasl.jaas.config": krb5_entry(realm.by_keytab("alice")),
+        }  # fmt: skip
+        try:
+            async with AsyncAdminClient(client) as admin:
+                await admin.list_topics()
+                assert "User:alice" in principals(broker)
+        finally:
+            await broker.stop()
 
     asyncio.run(run())
 
