@@ -165,11 +165,12 @@ class TokenKeeper:
         return self.index.of(token_id) is None
 
     async def _written(self, token: DelegationToken, version: int) -> bool:
-        """Whether it is stored; else the stored one has been read again."""
+        """Whether it is stored, perhaps by a request whose reply was lost; else the stored one has been read again."""
         written = await self._store.write(znode_of(token), version)
         if written is None:
             await self._read(token.token_id)
-            return False
+            found = self.index.of(token.token_id)
+            return found is not None and found[0] == token
         self.index.put(token, written)
         return True
 

@@ -212,6 +212,7 @@ async def test_a_change_whose_reply_was_lost_is_made_and_answered_once(both: Bro
     both.session.lose_next_reply()
     assert await both.one.renew(ALICE, token.hmac, 400) == token.issued_ms + 400
     await until(lambda: both.other.index.tokens()[0].expires_ms == token.issued_ms + 400)
+    assert len(both.stored(CHANGES)) == 2
     both.session.lose_next_reply()
     assert await both.one.expire(ALICE, token.hmac, -1) == token.issued_ms
     assert both.stored() == []
