@@ -44,7 +44,8 @@ class SocketMetrics(MetricTable, group="kafka.server:type=socket-server-metrics"
         about="TLS handshakes and logins that failed.",
     )  # fmt: skip
     unrenewable_authentications = Total(
-        "successful-authentication-no-reauth-total", about="Logins of clients that cannot renew their session.",
+        "successful-authentication-no-reauth-total",
+        about="Logins of clients that cannot renew their session, and TLS handshakes without a login.",
     )  # fmt: skip
     successful_reauthentications = Total(
         "successful-reauthentication-total", rate="successful-reauthentication-rate", about="Sessions renewed.",

@@ -228,6 +228,7 @@ class Stages:
                 connection.stage = None
                 self._waiting.discard(connection)
                 connection.metrics.successful_authentications += 1
+                connection.metrics.unrenewable_authentications += 1
             else:
                 connection.stage = stage = LoginStage(
                     connection, transport, self._requests, self._loop, self._failures, self._waiting.discard
@@ -270,5 +271,4 @@ class Stages:
             self._failures.note(connection, str(error))
             connection.close(str(error))
             return
-        connection.metrics.successful_authentications += 1
         connection.start()

@@ -107,6 +107,7 @@ def test_requests_after_a_handshake_are_served_in_the_name_of_the_certificate(tm
         assert world.served == [(Principal("User", "nobody's certificate"), large)]
         assert asked == [None]
         assert world.counts == (1, 0)
+        assert world.server._served["SECURED"].traffic.unrenewable_authentications == 1
 
     with_server(ListenerSecurity(server_end(server), principal_of), SecurityProtocol.SSL, body)
 
@@ -270,6 +271,25 @@ def test_tls_and_login_follow_each_other(tmp_path: Path) -> None:
     with_server(
         ListenerSecurity(server_end(server), begin_login=LOGIN.begin_login), SecurityProtocol.SASL_SSL, body
     )
+
+
+def test_a_plain_listener_asks_who_its_clients_are_and_counts_only_refusals() -> None:
+    """As Apache Kafka does: a connection without handshake and login has not authenticated."""
+    welcome = [True, False]
+
+    def principal_of(connection: Connection, certificate: bytes | None) -> Principal:
+        if not welcome.pop(0):
+            raise ValueError("only the first is welcome")
+        return Principal("User", f"{connection.peer_host} {certificate!r}")
+
+    async def body(world: World) -> None:
+        assert await ask(world, b"hello") == b"hello"
+        with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
+            await ask(world, b"hello")
+        assert world.served == [(Principal("User", "127.0.0.1 None"), b"hello")]
+        assert world.counts == (0, 1)
+
+    with_server(ListenerSecurity(None, principal_of), SecurityProtocol.PLAINTEXT, body)
 
 
 def test_the_failure_log_counts_what_it_leaves_out_and_forgets_old_addresses(
