@@ -45,7 +45,7 @@ class BrokerLogins:
         self.users = ScramUsers()
         self.tls: BrokerTls | None = None
         self.sasl: BrokerSasl | None = None
-        self._builders: dict[str, BuildPrincipal] = {}
+        self._builders: Mapping[str, BuildPrincipal] = {}
         self._answers = answers
         self._config = config
         self._outside = outside
@@ -70,7 +70,7 @@ class BrokerLogins:
         if self.sasl is None and protocols.intersection(_WITH_SASL):
             from kafka_py.broker.wiring.sasl import BrokerSasl
 
-            self.sasl = BrokerSasl(self._config, self.users, self._outside, self._answers, self._builders)
+            self.sasl = BrokerSasl(self._config, self.users, self._outside, self._answers, self._builder_of)
         if self.tls is None and protocols.intersection(_WITH_TLS):
             from kafka_py.broker.wiring.tls import BrokerTls
 
@@ -79,10 +79,14 @@ class BrokerLogins:
         made = None if self.sasl is None else self.sasl.made(config, listening)
         if self.tls is not None:
             self.tls.reconfigure(config)
-        self._builders.clear()
-        self._builders.update({name: build for name, build in builders.items() if build is not None})
+        # at once: this may run in a thread, while clients log in
+        self._builders = {name: build for name, build in builders.items() if build is not None}
         if self.sasl is not None and made is not None:
             self.sasl.take(config, made)
+
+    def _builder_of(self, listener: str) -> BuildPrincipal | None:
+        """The present one."""
+        return self._builders.get(listener)
 
     def _builder(self, config: BrokerConfig, listener: str) -> BuildPrincipal | None:
         """What names the principals of a listener; None where the broker itself does. Raises ConfigError."""
@@ -117,8 +121,9 @@ class BrokerLogins:
         name = endpoint.listener_name
         begin = None if self.sasl is None else self.sasl.begin(name)
         tls = None if self.tls is None else self.tls.listener(name)
-        if begin is None and name in self._builders:
-            who = _built(self._builders[name])
+        build = self._builder_of(name)
+        if begin is None and build is not None:
+            who = _built(build)
         elif begin is None and tls is not None:
             who = _by_certificate(tls)
         elif begin is None:

@@ -5,7 +5,7 @@ Source: KIP-43, KIP-84, KIP-103 (settings by listener); SaslChannelBuilder.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -50,7 +50,7 @@ class BrokerSasl:
     """The listeners with SASL; none before `take`.
 
     users: those with SCRAM credentials. answers: makes what answers the requests before a login, for one connection.
-    builders: by listener, what names principals where an operator's class does.
+    builder_of: by listener, what names principals where an operator's class does.
     """
 
     def __init__(
@@ -59,12 +59,12 @@ class BrokerSasl:
         users: ScramUsers,
         outside: ServerEnvironment,
         answers: Callable[[Connection], LoginAnswers],
-        builders: Mapping[str, BuildPrincipal],
+        builder_of: Callable[[str], BuildPrincipal | None],
     ) -> None:
         self._config = config
         self._outside = outside
         self._answers = answers
-        self._builders = builders
+        self._builder_of = builder_of
         self._sources = LoginSources(users, outside.chance, outside.clock, outside.login_sections)
         self._present = LoginsOfListeners({}, {})
         self._executor: ThreadPoolExecutor | None = None
@@ -95,7 +95,7 @@ class BrokerSasl:
         ).begin
 
     def _rules(self, listener: str, stage: LoginStage) -> LoginRules:
-        rules, build = self._present.rules[listener], self._builders.get(listener)
+        rules, build = self._present.rules[listener], self._builder_of(listener)
         if build is None:
             return rules
         connection = stage.connection
@@ -141,7 +141,7 @@ class BrokerSasl:
         secrets = Secrets(self._outside.chance, self._outside.clock)
         callback = settings.found("sasl.login.callback.handler.class", mechanism)
         return client_login(
-            mechanism, entry, secrets, callback, _refresh_rules(config), kerberos=_kerberos_rules(settings)
+            mechanism, entry, secrets, callback, _refresh_rules(settings), kerberos=_kerberos_rules(settings)
         )
 
 
@@ -158,10 +158,10 @@ def _kerberos_rules(settings: ListenerSettings) -> KerberosRules:
     )  # fmt: skip
 
 
-def _refresh_rules(config: BrokerConfig) -> RefreshRules:
-    """When tokens are replaced. Raises ConfigError."""
-    table = BrokerConfig.ROWS
+def _refresh_rules(settings: ListenerSettings) -> RefreshRules:
+    """When tokens for the logins at a listener are replaced. Raises ConfigError."""
     names = ("window.factor", "window.jitter", "min.period.seconds", "buffer.seconds")
-    rows = [table[f"sasl.login.refresh.{name}"] for name in names]
-    given = config.originals
-    return RefreshRules(*(row.parse(given[row.name]) if row.name in given else row.default for row in rows))
+    rows = [BrokerConfig.ROWS[f"sasl.login.refresh.{name}"] for name in names]
+    given = [settings.text(row.name) for row in rows]
+    values = (row.default if text is None else row.parse(text) for row, text in zip(rows, given, strict=True))
+    return RefreshRules(*values)

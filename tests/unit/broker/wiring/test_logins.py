@@ -1,0 +1,110 @@
+"""Which settings of a listener the logins of a broker follow, and how they are taken over."""
+
+import sys
+import types
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from kafka_py.base.errors import ConfigError
+from kafka_py.broker.settings.configs import BrokerConfig
+from kafka_py.broker.wiring import sasl
+from kafka_py.broker.wiring.logins import BrokerLogins
+from kafka_py.broker.wiring.server_environment import ServerEnvironment
+from kafka_py.net.endpoints import listening_of
+from kafka_py.security.principal_builder import DEFAULT_BUILDER, SETTING
+from kafka_py.security.sasl.client_settings import RefreshRules
+from kafka_py.security.sasl.server_settings import MODULES
+
+LISTENERS = {
+    "listeners": "ONE://h:1,TWO://h:2,THREE://h:3", "inter.broker.listener.name": "ONE",
+    "listener.security.protocol.map": "ONE:PLAINTEXT,TWO:PLAINTEXT,THREE:PLAINTEXT",
+}  # fmt: skip
+OAUTH = {
+    "listeners": "SASL_PLAINTEXT://h:1",
+    "security.inter.broker.protocol": "SASL_PLAINTEXT",
+    "sasl.enabled.mechanisms": "OAUTHBEARER",
+    "sasl.mechanism.inter.broker.protocol": "OAUTHBEARER",
+    "listener.name.sasl_plaintext.oauthbearer.sasl.jaas.config": f"{MODULES['OAUTHBEARER']} required "
+    'unsecuredLoginStringClaim_sub="broker";',
+}
+
+
+@pytest.fixture(autouse=True)
+def own_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Own:
+        def build(self, authenticated: object) -> str:
+            return "User:own"
+
+    module = types.ModuleType("own_logins")
+    module.Own = Own  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "own_logins", module)
+
+
+def config(settings: Mapping[str, str]) -> BrokerConfig:
+    return BrokerConfig.parse({"zookeeper.connect": "z:1", **settings})
+
+
+def logins(settings: Mapping[str, str]) -> BrokerLogins:
+    answers: Any = None
+    made = BrokerLogins(config(settings), ServerEnvironment(), answers)
+    made.reconfigure(config(settings))
+    return made
+
+
+def with_own_class(made: BrokerLogins, settings: Mapping[str, str]) -> set[str]:
+    """The listeners whose clients the class names; others of these have no security at all."""
+    listeners = listening_of(config(settings)).listeners
+    return {each.listener_name for each in listeners if made.security_of(each) is not None}
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, set()),
+        ({SETTING: "own_logins.Own"}, {"ONE", "TWO", "THREE"}),
+        ({SETTING: DEFAULT_BUILDER}, set()),
+        ({f"listener.name.two.{SETTING}": "own_logins:Own"}, {"TWO"}),
+        ({SETTING: "own_logins.Own", f"listener.name.two.{SETTING}": DEFAULT_BUILDER}, {"ONE", "THREE"}),
+    ],
+)
+def test_the_class_of_a_listener_counts_before_that_of_the_broker(settings: dict[str, str], expected: set[str]) -> None:
+    given = {**LISTENERS, **settings}
+    assert with_own_class(logins(given), given) == expected
+
+
+def test_a_class_that_is_not_there_changes_nothing() -> None:
+    given = {**LISTENERS, SETTING: "own_logins.Own"}
+    made = logins(given)
+    four = {"listeners": "FOUR://h:4", "inter.broker.listener.name": "FOUR",
+            "listener.security.protocol.map": "FOUR:PLAINTEXT"}  # fmt: skip
+    with pytest.raises(ConfigError):
+        made.reconfigure(config({**given, **four, f"listener.name.four.{SETTING}": "nowhere.Own"}))
+    assert with_own_class(made, given) == {"ONE", "TWO", "THREE"}
+
+
+def test_changed_classes_are_taken_over_at_once() -> None:
+    """Settings are taken over in a thread where there is TLS: who logs in meanwhile is named by some class."""
+    given = {**LISTENERS, SETTING: "own_logins.Own"}
+    made = logins(given)
+    before = made._builders
+    made.reconfigure(config({**given, "listeners": "ONE://h:1"}))
+    assert before.keys() == {"ONE", "TWO", "THREE"}
+    assert made._builders == {"ONE": before["ONE"]}  # the class is not made again
+
+
+@pytest.mark.parametrize("prefix", ["", "listener.name.sasl_plaintext."])
+def test_the_times_at_which_tokens_are_replaced_may_be_those_of_a_listener(
+    prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[object] = []
+    monkeypatch.setattr(sasl, "client_login", lambda *given, **more: seen.extend(given))
+    start = f"{prefix}sasl.login.refresh."
+    logins({**OAUTH, f"{start}buffer.seconds": "10", f"{start}min.period.seconds": "5"})
+    assert seen[-1] == RefreshRules(least_period_s=5, buffer_s=10)
+
+
+def test_a_wrong_time_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"sasl\.login\.refresh\.buffer\.seconds"):
+        logins({**OAUTH, "listener.name.sasl_plaintext.sasl.login.refresh.buffer.seconds": "soon"})
