@@ -9,8 +9,9 @@ import argparse
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from kafka_py.cli.common.command import CommandFailed
 from kafka_py.security.java_properties import java_properties
@@ -25,6 +26,8 @@ from kafka_py.zk.secured.protection import SessionProtection
 from kafka_py.zk.session import NoNode, SessionExpired, ZkError, ZkSession
 
 _log = logging.getLogger("kafka.admin.ZkSecurityMigrator")
+
+T = TypeVar("T")
 
 SECURE_ROOTS = (
     "/admin", "/brokers", "/cluster", "/config", "/controller", "/controller_epoch", "/isr_change_notification",
@@ -60,15 +63,13 @@ class Migration:
             await self._znodes.ensure_path(root)
             await self._set_recursively(root)
 
-    async def _set(self, path: str) -> bool:
-        """Whether the znode was there. Raises CommandFailed, ZkError."""
+    async def _set(self, path: str) -> None:
+        """Passes over a znode that is gone. Raises CommandFailed, ZkError."""
         try:
             async with _in_time(path):
                 await self._session.set_access(path, access_list_of(path, protected=self._is_secure))
         except NoNode:
             _log.warning("The znode %s no longer exists", path)
-            return False
-        return True
 
     async def _children(self, path: str) -> list[str]:
         async with _in_time(path):
@@ -78,15 +79,27 @@ class Migration:
         """Level by level, many znodes at a time."""
         level = [root]
         while level:
-            raise_first(await pipelined(self._set(path) for path in level))
-            children = await pipelined(self._children(path) for path in level)
-            raise_first(children)
-            level = [
-                f"{path}/{name}"
-                for path, names in zip(level, children, strict=True)
-                if isinstance(names, list)
-                for name in names
-            ]
+            await _each(self._set, level)
+            children = await _each(self._children, level)
+            level = [f"{path}/{name}" for path, names in zip(level, children, strict=True) for name in names]
+
+
+async def _each(work: Callable[[str], Awaitable[T]], paths: Sequence[str]) -> list[T]:
+    """The results, in order. Raises the first failure, after which no more work is begun."""
+    failures: list[Exception] = []
+
+    async def unless_failed(path: str) -> T | None:
+        if failures:
+            return None
+        try:
+            return await work(path)
+        except Exception as error:
+            failures.append(error)
+            return None
+
+    results = await pipelined(unless_failed(path) for path in paths)
+    raise_first(failures)
+    return results  # type: ignore[return-value]
 
 
 @contextlib.asynccontextmanager

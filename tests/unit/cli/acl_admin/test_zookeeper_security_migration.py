@@ -10,8 +10,9 @@ from kafka_py.cli.acl_admin.zookeeper_security_migration import main
 from kafka_py.cli.common.command import CommandFailed, UsageError
 from kafka_py.testing.secured_zookeeper import login_file
 from kafka_py.testing.zookeeper import FakeZookeeper
+from kafka_py.zk.access import PIPELINE_WIDTH
 from kafka_py.zk.secured.access_lists import CREATOR_AND_READERS, CREATOR_ONLY, OPEN
-from kafka_py.zk.session import ZkSession
+from kafka_py.zk.session import NoAuth, ZkSession
 from kafka_py.zk.store import ZkStore
 
 
@@ -119,5 +120,32 @@ def test_an_operation_that_is_not_answered_ends_it(monkeypatch):
         monkeypatch.setattr(znode_migration, "OPERATION_TIMEOUT_S", 0.01)
         with pytest.raises(CommandFailed, match="did not answer"):
             await Migration(session, is_secure=True).run(checks_paths=False)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("method", ["set_access", "children"])
+def test_after_a_failure_nothing_more_is_asked_for(method):
+    """With very many znodes below a root, each of which takes the time limit when ZooKeeper does not answer."""
+
+    async def run():
+        server = FakeZookeeper()
+        session = await fill(server)
+        for number in range(500):
+            await session.create(f"/config/topics/t-{number}")
+        asked = []
+
+        async def refuse_topics(path, *rest):
+            if not path.startswith("/config/topics/"):
+                return await really(path, *rest)
+            asked.append(path)
+            await asyncio.sleep(0)
+            raise NoAuth(path)
+
+        really = getattr(session, method)
+        setattr(session, method, refuse_topics)
+        with pytest.raises(NoAuth, match="/config/topics/"):
+            await Migration(session, is_secure=True).run(checks_paths=False)
+        assert len(asked) <= PIPELINE_WIDTH
 
     asyncio.run(run())
