@@ -21,6 +21,7 @@ from kafka_py.security.zookeeper.tls_options import (
     JAVA_PROPERTIES,
     KEYSTORE,
     SOCKET,
+    named_for_authorizer,
     shows_certificate,
     tls_options,
     with_authorizer_overlay,
@@ -47,8 +48,7 @@ def authorizer_protection(
     options: ZkOptions, sections: Sections, java: Mapping[str, str], chance: Chance, clock: Clock = SYSTEM_CLOCK
 ) -> SessionProtection:
     """Of the authorizer's own session (authorizer.zookeeper.*). Raises ConfigError."""
-    tls = tls_options(with_authorizer_overlay(options.originals), java)
-    return _protection(tls, login_of(sections, java, chance, clock), java, protects=options.zookeeper_set_acl)
+    return _own_protection(options.originals, login_of(sections, java, chance, clock), java, options.zookeeper_set_acl)
 
 
 def command_protection(
@@ -80,8 +80,7 @@ def acls_protection(environ: Mapping[str, str], pairs: Mapping[str, str], tls_fi
     sections, java = login_sections(environ), java_properties(environ)
     asked = pairs.get("zookeeper.set.acl")
     protects = is_login_on(sections, java) if asked is None else asked.strip().lower() == "true"
-    tls = tls_options(with_authorizer_overlay(given), java)
-    return _protection(tls, login_of(sections, java, Chance()), java, protects=protects)
+    return _own_protection(given, login_of(sections, java, Chance()), java, protects)
 
 
 def tls_file_settings(path: str) -> dict[str, object]:
@@ -91,6 +90,16 @@ def tls_file_settings(path: str) -> dict[str, object]:
     """
     names = {*JAVA_PROPERTIES, *(AUTHORIZER_PREFIX + name for name in JAVA_PROPERTIES)}
     return {name: value for name, value in resolved(read_properties(path)).items() if name in names}
+
+
+def _own_protection(
+    given: Mapping[str, object], login: Login | None, java: Mapping[str, str], protects: bool
+) -> SessionProtection:
+    """With the settings of the authorizer over those of the broker. Raises ConfigError."""
+    try:
+        return _protection(tls_options(with_authorizer_overlay(given), java), login, java, protects=protects)
+    except ConfigError as error:
+        raise ConfigError(named_for_authorizer(error.detail, given)) from None
 
 
 def _protection(

@@ -53,8 +53,8 @@ def tls_settings(options: ZkTlsOptions) -> TlsSettings:
 
 
 def _store(role: str, given_type: str | None, location: str | None, password: str | None) -> StoreSettings:
-    """Empty texts count as not set."""
-    location, password = location or None, password or None
+    """Empty texts count as not set, and so does the password of a store that there is not."""
+    location, password = location or None, (password or None) if location else None
     type_ = _type_of(f"{PREFIX}ssl.{role}", location, given_type)
     if type_ != "PEM":
         return StoreSettings(role, PREFIX, type_, location, password, None)

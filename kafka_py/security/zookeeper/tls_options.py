@@ -67,6 +67,14 @@ def with_authorizer_overlay(given: Mapping[str, object]) -> dict[str, object]:
     return {**given, **own}
 
 
+def named_for_authorizer(text: str, given: Mapping[str, object]) -> str:
+    """An error with the names by which the settings that `with_authorizer_overlay` takes over were given."""
+    for name in JAVA_PROPERTIES:
+        if given.get(AUTHORIZER_PREFIX + name) is not None:
+            text = text.replace(name, AUTHORIZER_PREFIX + name)
+    return text
+
+
 def checks_names(options: ZkTlsOptions) -> bool:
     """Whether a server's certificate must name it: with HTTPS in any case of letters, and not otherwise."""
     return options.zookeeper_ssl_endpoint_identification_algorithm.strip().upper() == "HTTPS"

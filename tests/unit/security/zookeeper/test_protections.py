@@ -73,6 +73,23 @@ def test_the_authorizer_may_have_another_certificate(certificate):
     assert of_broker({**CONNECT, **prefixed}, {}, authorizer_protection).tls is not None
 
 
+def test_what_is_wrong_with_the_authorizers_settings_is_said_by_their_names(tmp_path, certificate):
+    own = {"authorizer.zookeeper.ssl.keystore.location": "/none.p12"}
+    given = {**CONNECT, **certificate}
+    file = tmp_path / "tls.properties"
+    file.write_text("".join(f"{name}={value}\n" for name, value in {**certificate, **own}.items()))
+    for protect in (
+        lambda: of_broker({**given, **own}, {}, authorizer_protection),
+        lambda: acls_protection({}, CONNECT, str(file)),
+    ):
+        with pytest.raises(ConfigError) as refused:
+            protect()
+        assert refused.value.detail.startswith("authorizer.zookeeper.ssl.keystore.location: cannot read /none.p12")
+    with pytest.raises(ConfigError) as refused:
+        of_broker({**given, "zookeeper.ssl.keystore.location": "/other.p12"}, {}, authorizer_protection)
+    assert refused.value.detail.startswith("zookeeper.ssl.keystore.location: cannot read /other.p12")
+
+
 def test_commands_protect_what_they_create_if_they_log_in(tmp_path, logged_in, certificate):
     file = tmp_path / "tls.properties"
     file.write_text("".join(f"{name}={value}\n" for name, value in {**certificate, "broker.id": "x"}.items()))

@@ -49,6 +49,10 @@ def test_stores_are_read_by_the_end_of_their_names(files):
     context({"zookeeper.ssl.truststore.location": str(files.authority_pem)})
 
 
+def test_a_password_without_a_file_does_not_count():
+    assert context({f"zookeeper.ssl.{role}.password": "hush" for role in ("keystore", "truststore")}).check_hostname
+
+
 def test_the_key_of_a_pem_file_is_decrypted_with_the_stores_password_and_may_be_plain(files):
     context(keystore(files, "encrypted.pem", password=PASSWORD))
     context(keystore(files, "plain.pem"))
