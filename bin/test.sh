@@ -26,6 +26,8 @@ ensure_peer krb5kdc krb5-kdc              # a Kerberos realm, its tools and what
 ensure_peer kadmin.local krb5-admin-server
 ensure_peer kinit krb5-user
 ensure_peer krb5-config libkrb5-dev
+ls /usr/lib/*/sasl2/libgssapiv2.so > /dev/null 2>&1 || ! can_apt || apt_install libsasl2-modules-gssapi-mit ||
+  say "libsasl2-modules-gssapi-mit could not be installed" # kcat's Kerberos
 if command -v krb5-config > /dev/null 2>&1 && ! "$PYTHON" -c 'import gssapi' 2> /dev/null; then
   "$PYTHON" -m pip install -q --disable-pip-version-check -e "$ROOT[kerberos]" || say "gssapi could not be built"
 fi
