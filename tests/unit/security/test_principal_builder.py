@@ -41,6 +41,7 @@ def test_a_principal_or_its_text_is_taken(monkeypatch: pytest.MonkeyPatch) -> No
         (RuntimeError("a secret"), "principal.builder.class failed: RuntimeError"),
         (None, "returned no principal, but NoneType"),
         ("alice", "returned no principal, but str"),
+        (":alice", "returned no principal, but str"),
     ],
 )
 def test_anything_else_refuses_the_connection(monkeypatch: pytest.MonkeyPatch, result: object, words: str) -> None:

@@ -3,6 +3,7 @@
 import sys
 import types
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,9 +13,11 @@ from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.broker.wiring import sasl
 from kafka_py.broker.wiring.logins import BrokerLogins
 from kafka_py.broker.wiring.server_environment import ServerEnvironment
-from kafka_py.net.endpoints import listening_of
-from kafka_py.security.principal_builder import DEFAULT_BUILDER, SETTING
+from kafka_py.net.endpoints import SecurityProtocol, listening_of
+from kafka_py.net.principal import Principal
+from kafka_py.security.principal_builder import DEFAULT_BUILDER, SETTING, Authenticated
 from kafka_py.security.sasl.client_settings import RefreshRules
+from kafka_py.security.sasl.mechanisms import Identity
 from kafka_py.security.sasl.server_settings import MODULES
 
 LISTENERS = {
@@ -34,8 +37,8 @@ OAUTH = {
 @pytest.fixture(autouse=True)
 def own_class(monkeypatch: pytest.MonkeyPatch) -> None:
     class Own:
-        def build(self, authenticated: object) -> str:
-            return "User:own"
+        def build(self, authenticated: Authenticated) -> str:
+            return f"User:{authenticated.certificate!r}" if authenticated.certificate else "User:own"
 
     module = types.ModuleType("own_logins")
     module.Own = Own  # type: ignore[attr-defined]
@@ -72,6 +75,15 @@ def with_own_class(made: BrokerLogins, settings: Mapping[str, str]) -> set[str]:
 def test_the_class_of_a_listener_counts_before_that_of_the_broker(settings: dict[str, str], expected: set[str]) -> None:
     given = {**LISTENERS, **settings}
     assert with_own_class(logins(given), given) == expected
+
+
+def test_the_class_is_told_the_certificate_of_a_client_that_has_logged_in_as_well() -> None:
+    made = logins({**OAUTH, SETTING: "own_logins.Own"})
+    assert made.sasl is not None
+    connection = SimpleNamespace(security_protocol=SecurityProtocol.SASL_SSL, peer_host="h")
+    stage: Any = SimpleNamespace(connection=connection, certificate=lambda: b"der")
+    named = made.sasl._rules("SASL_PLAINTEXT", stage).principal_of(Identity("alice"))
+    assert named == Principal("User", "b'der'")
 
 
 def test_a_class_that_is_not_there_changes_nothing() -> None:

@@ -164,6 +164,8 @@ def test_errors(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
         ((*PLACE, "--renew", "--hmac", "x"), "renew-time-period"),
         ((*PLACE, "--expire", "--hmac", "x"), "expiry-time-period"),
         ((*PLACE, "--create", "--max-life-time-period", "1", "--hmac", "x"), "hmac"),
+        ((*PLACE, "--describe", "--renew-time-period", "1"), "renew-time"),
+        ((*PLACE, "--describe", "--hmac", "x"), "hmac"),
         ((*PLACE, "--create", "--max-life-time-period", "1", "--owner-principal", "User:a"), "owner-principal"),
         ((*PLACE, "--renew", "--hmac", "x", "--renew-time-period", "0", "--expiry-time-period", "0"), "expiry"),
         ((*PLACE, "--expire", "--hmac", "x", "--expiry-time-period", "0", "--renew-time-period", "0"), "renew-time"),

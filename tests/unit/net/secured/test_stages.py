@@ -124,6 +124,7 @@ def test_open_connections_are_counted_by_cipher_suite(tmp_path: Path) -> None:
         ((session, table),) = served._ciphers.items()
         assert session == (writer.get_extra_info("cipher")[0], "TLSv1.3")
         assert table.connections == 1
+        assert len(world.server._stages._waiting) == 0  # it has authenticated
         (connection,) = served.connections
         connection.close("the test is over")
         assert not served._ciphers and not served._sessions

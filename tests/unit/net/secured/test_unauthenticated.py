@@ -26,6 +26,8 @@ def test_nobody_leaves_below_the_bound() -> None:
     waiting.discard(several[0])
     assert len(waiting) == 2
     assert waiting.add(at("c")) is None
+    waiting.discard(several[1])
+    assert waiting._by_host.keys() == {"b", "c"}  # an address without connections costs no memory
 
 
 def test_one_of_the_busiest_address_leaves() -> None:

@@ -14,6 +14,7 @@ from kafka_py.security.tokens.token_keeper import TokenKeeper
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.zookeeper import FakeZookeeper, on_fake
 from kafka_py.zk.store import ZkStore
+from kafka_py.zk.tokens import StoredToken
 
 ALICE, BOB, EVE = (Principal("User", name) for name in ("alice", "bob", "eve"))
 TOKENS, CHANGES = "/delegation_token/tokens", "/delegation_token/token_changes"
@@ -191,8 +192,17 @@ async def test_a_broker_reads_the_tokens_that_exist_at_its_start_and_those_it_mi
     tokens = [await both.one.create(ALICE, [BOB], -1) for _ in range(3)]
     session = both.zk.session()
     await session.connect()
-    late = TokenKeeper(ZkStore(session).tokens, "secret", Lifetimes(1000, 100), both.clock, Chance(3))
+    store, reads = ZkStore(session).tokens, []
+    read = store.read
+
+    async def noted(token_id: str) -> StoredToken | None:
+        reads.append(token_id)
+        return await read(token_id)
+
+    store.read = noted  # type: ignore[method-assign]
+    late = TokenKeeper(store, "secret", Lifetimes(1000, 100), both.clock, Chance(3))
     await late.start()
+    assert len(reads) == 3  # changes that were announced before are no reason to read a token again
     assert sorted(each.token_id for each in late.index.tokens()) == sorted(each.token_id for each in tokens)
     assert {each.hmac for each in late.index.tokens()} == {each.hmac for each in tokens}
     await late.close()
@@ -207,7 +217,7 @@ async def test_a_change_whose_reply_was_lost_is_made_and_answered_once(both: Bro
     """The session sends a request again whose reply was lost, although it was carried out."""
     both.session.lose_next_reply()
     token = await both.one.create(ALICE, [], -1)
-    assert both.one.index.tokens() == [token]
+    assert both.one.index.of(token.token_id) == (token, 0)
     await both.followed()
     both.session.lose_next_reply()
     assert await both.one.renew(ALICE, token.hmac, 400) == token.issued_ms + 400
