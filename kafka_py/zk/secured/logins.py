@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kazoo.exceptions import AuthFailedError, ConnectionDropped, SessionExpiredError
+from kazoo.exceptions import AuthFailedError, ConnectionDropped, SessionClosedRequireSaslError, SessionExpiredError
 from kazoo.protocol.serialization import SASL
 
 from kafka_py.zk.secured.digest_md5 import LoginFailed
@@ -36,7 +36,7 @@ def _sent(connection: Any, xid: int, token: bytes, timeout_s: float) -> bytes | 
     header, buffer, offset = connection._read_header(timeout_s)
     if header.xid != xid:
         raise ConnectionDropped(f"response {header.xid} to token {xid} of a login")
-    if header.err == AuthFailedError.code:
+    if header.err in (AuthFailedError.code, SessionClosedRequireSaslError.code):
         raise LoginFailed("the server refuses the login: its name, password or ticket is wrong")
     if header.err == SessionExpiredError.code:
         raise SessionExpiredError

@@ -61,6 +61,7 @@ def test_tokens_go_back_and_forth_until_the_exchange_is_complete():
     [
         ([(-115, None)], LoginFailed, "refuses the login"),
         ([(0, b"c"), (-115, None)], LoginFailed, "refuses the login"),
+        ([(-124, None)], LoginFailed, "refuses the login"),  # of a server that serves nobody without one
         ([(-4, None)], ConnectionDropped, "error -4"),
         ([(-9999, None)], ConnectionDropped, "error -9999"),
         ([(-112, None)], SessionExpiredError, None),
