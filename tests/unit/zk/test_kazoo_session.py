@@ -16,6 +16,7 @@ from kafka_py.zk.session import (
     ConnectTimeout,
     CreateOp,
     EventType,
+    NoNode,
     SessionClosed,
     SessionExpired,
     SessionState,
@@ -225,6 +226,16 @@ async def test_credentials_refused_later_are_tried_again_after_a_second():
 
 
 @virtually
+async def test_a_lost_login_fails_what_waits_by_that_name():
+    session, connection = await connected()
+    session.on_suspended(connection, 1)
+    (waiting,) = await issue(session.exists("/a"))
+    session.on_lost(connection, SessionState.AUTH_FAILED)
+    with pytest.raises(AuthFailed):
+        await waiting
+
+
+@virtually
 async def test_a_session_to_take_over_that_is_gone_is_replaced_by_a_fresh_one():
     session = Session(credentials=CREDENTIALS)
     connecting = asyncio.ensure_future(session.connect())
@@ -314,6 +325,28 @@ async def test_a_start_without_a_connection_names_what_each_server_said():
         session.on_attempt_failed(session.made[0], reason)
     with pytest.raises(ConnectTimeout, match=r"; h:1: no TLS; i:1: no login$"):
         await connecting
+
+
+@virtually
+async def test_a_chroot_of_many_levels_is_there_after_the_connect():
+    session = Session(create_chroot=True)
+    session._chroot = "/a/b/c"
+    there = set()
+    connecting = asyncio.ensure_future(session.connect())
+    await asyncio.sleep(0)
+    session.on_connected(session.made[0], CREDENTIALS)
+    answered = 0
+    while not connecting.done():
+        await asyncio.sleep(0)
+        sent = session.made[0].sent
+        for request in sent[answered:]:
+            parent = request.path.rpartition("/")[0]
+            error = None if parent in ("", *there) else NoNode(request.path)
+            if error is None:
+                there.add(request.path)
+            session.made[0].answer(answered, (request.path, "stat"), error)
+            answered += 1
+    assert there == {"/a", "/a/b", "/a/b/c"}
 
 
 @virtually

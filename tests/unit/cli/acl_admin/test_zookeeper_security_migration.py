@@ -6,13 +6,14 @@ import pytest
 
 from kafka_py.cli.acl_admin import znode_migration
 from kafka_py.cli.acl_admin.znode_migration import SECURE_ROOTS, Migration, identified
-from kafka_py.cli.acl_admin.zookeeper_security_migration import main
+from kafka_py.cli.acl_admin.zookeeper_security_migration import main, parser
 from kafka_py.cli.common.command import CommandFailed, UsageError
 from kafka_py.testing.secured_zookeeper import login_file
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.zk.access import PIPELINE_WIDTH
 from kafka_py.zk.secured.access_lists import CREATOR_AND_READERS, CREATOR_ONLY, OPEN
-from kafka_py.zk.session import NoAuth, ZkSession
+from kafka_py.zk.secured.protection import SessionProtection
+from kafka_py.zk.session import ConnectTimeout, NoAuth, ZkSession
 from kafka_py.zk.store import ZkStore
 
 
@@ -109,6 +110,28 @@ def test_the_value_is_secure_or_unsecure(tmp_path, monkeypatch):
     for words in (["--zookeeper.acl", "maybe"], ["--zookeeper.connect", "h:1"]):
         with pytest.raises(UsageError):
             main(words)
+
+
+@pytest.mark.parametrize("direction", ["secure", "unsecure"])
+def test_what_it_creates_has_the_lists_of_its_direction(monkeypatch, direction):
+    """Roots are there from their creation on with the list that they get: nobody else can write them in between."""
+    made = []
+
+    class Unreachable:
+        def __init__(self, _connect, *, protection, **_):
+            made.append(protection)
+
+        async def connect(self):
+            raise ConnectTimeout()
+
+        async def close(self):
+            made.append("closed")
+
+    monkeypatch.setattr(znode_migration, "KazooSession", Unreachable)
+    options = parser().parse(["--zookeeper.acl", direction])
+    with pytest.raises(CommandFailed, match="cannot connect"):
+        asyncio.run(znode_migration.migrate(options, SessionProtection(protects=True)))
+    assert made == [SessionProtection(protects=direction == "secure"), "closed"]
 
 
 def test_an_operation_that_is_not_answered_ends_it(monkeypatch):

@@ -107,6 +107,20 @@ def test_a_trust_store_may_be_removed_but_not_added(authority: Authority) -> Non
         listener(of(own, **without)).check(of(own))
 
 
+def test_old_and_new_stores_of_brokers_must_trust_each_other_both_ways(authority: Authority) -> None:
+    other = Authority(time.time() * 1000, "another authority")
+    both = authority.pem() + other.pem()
+    old, new = authority.issue("b", ["localhost"]), other.issue("b", ["localhost"])
+    for before, after in (
+        (of(old), of(new, ssl_truststore_certificates=both)),  # the new certificate is not trusted by the old stores
+        (of(old, ssl_truststore_certificates=both), of(new)),  # nor the old one by the new stores
+    ):
+        with pytest.raises(ConfigError, match="Old and new stores do not trust each other"):
+            listener(before, is_inter_broker=True).check(after)
+    known = of(old, ssl_truststore_certificates=both)
+    assert listener(known, is_inter_broker=True).check(of(new, ssl_truststore_certificates=both)) is not None
+
+
 def test_a_file_that_was_changed_is_read_again(tmp_path: Path, authority: Authority) -> None:
     path = tmp_path / "b.pem"
     path.write_text(authority.issue("b").pem("pw"))

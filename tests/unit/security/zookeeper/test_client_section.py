@@ -40,8 +40,10 @@ def test_without_a_section_there_is_no_login():
 
 
 def test_a_login_that_is_there_and_switched_off_is_a_contradiction():
-    with pytest.raises(ConfigError, match=r"zookeeper\.sasl\.client=false .* section Client"):
-        login(CLIENT, zookeeper_sasl_client="false")
+    for value in ("false", "no"):  # whatever Java does not take for true
+        with pytest.raises(ConfigError, match=rf"zookeeper\.sasl\.client={value} .* section Client"):
+            login(CLIENT, zookeeper_sasl_client=value)
+    assert login(CLIENT, zookeeper_sasl_client="TRUE") is not None
 
 
 @pytest.mark.parametrize(
