@@ -89,6 +89,25 @@ def test_pkcs12_stores_under_both_names(
     assert connect(server, client) is None
 
 
+def test_of_a_pkcs12_store_with_a_key_its_certificate_is_trusted_and_not_who_signed_it(
+    tmp_path: Path, authority: Authority, broker: Certified
+) -> None:
+    store = tmp_path / "key.p12"
+    store.write_bytes(broker.pkcs12("changeit"))
+    client = settings(ssl_truststore_type="PKCS12", ssl_truststore_location=str(store),
+                      ssl_truststore_password="changeit")  # fmt: skip
+    assert connect(own(broker), client) is None
+    fault = connect(own(authority.issue("other", ["localhost"])), client)
+    assert fault is not None
+    assert "certificate is refused" in fault
+
+
+def own(certified: Certified) -> TlsSettings:
+    """A server with this key."""
+    return settings(ssl_keystore_type="PEM", ssl_keystore_key=certified.key_pem(),
+                    ssl_keystore_certificate_chain=certified.certificate_pem())  # fmt: skip
+
+
 @pytest.mark.skipif(shutil.which("keytool") is None, reason="keytool is not installed")
 @pytest.mark.parametrize("form", ["JKS", "PKCS12"])
 def test_stores_made_by_keytool(tmp_path: Path, form: str) -> None:
