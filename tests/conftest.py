@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 
 from kafka_py.testing.broker import BrokerProcess
 from kafka_py.testing.cluster import KafkaCluster
+from kafka_py.testing.peers.kerberos import KerberosRealm, missing
 from kafka_py.testing.processes import ZookeeperServer
 
 # Installed, kafka_py brings its plugin along under this very name; in a mere checkout it is named here.
@@ -78,6 +79,18 @@ class _SkipWatch:
 def zookeeper(kafka_zookeeper: ZookeeperServer) -> ZookeeperServer:
     """A real ZooKeeper server, shared by all tests: do not stop or pause it, make one of your own for that."""
     return kafka_zookeeper
+
+
+@pytest.fixture(scope="module")
+def kerberos_realm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KerberosRealm]:
+    """A Kerberos realm of the module's own; this process, and all that it starts, is in it."""
+    why = missing()
+    if why is not None:
+        pytest.skip(why)
+    with pytest.MonkeyPatch.context() as patch, KerberosRealm(tmp_path_factory.mktemp("realm")) as made:
+        for name, value in (*made.kerberos.items(), ("JAVA_TOOL_OPTIONS", made.java_option)):
+            patch.setenv(name, value)
+        yield made
 
 
 @pytest.fixture

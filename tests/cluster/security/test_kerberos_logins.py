@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -32,15 +32,9 @@ BROKER = "kafka/localhost"
 
 
 @pytest.fixture(scope="module")
-def realm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KerberosRealm]:
-    why = missing()
-    if why is not None:
-        pytest.skip(why)
-    with pytest.MonkeyPatch.context() as patch, KerberosRealm(tmp_path_factory.mktemp("realm")) as made:
-        for name, value in made.kerberos.items():
-            patch.setenv(name, value)
-        made.add(BROKER, "alice", "ann/admin")
-        yield made
+def realm(kerberos_realm: KerberosRealm) -> KerberosRealm:
+    kerberos_realm.add(BROKER, "alice", "ann/admin")
+    return kerberos_realm
 
 
 def settings(realm: KerberosRealm, **changes: str) -> dict[str, str]:

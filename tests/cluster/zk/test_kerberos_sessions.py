@@ -12,7 +12,7 @@ from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ConfigError
 from kafka_py.security.sasl.jaas import parse_login_file
 from kafka_py.security.zookeeper.client_section import login_of, origin
-from kafka_py.testing.peers.kerberos import REALM, KerberosRealm, krb5_entry, missing
+from kafka_py.testing.peers.kerberos import REALM, KerberosRealm, krb5_entry
 from kafka_py.testing.secured_zookeeper import SecuredZookeeper
 from kafka_py.zk.kazoo_session import KazooSession
 from kafka_py.zk.secured.access_lists import Access, AccessEntry
@@ -26,15 +26,9 @@ WAIT_S = 60
 
 
 @pytest.fixture(scope="module")
-def realm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KerberosRealm]:
-    why = missing()
-    if why is not None:
-        pytest.skip(why)
-    with pytest.MonkeyPatch.context() as patch, KerberosRealm(tmp_path_factory.mktemp("realm")) as made:
-        for name, value in made.kerberos.items():
-            patch.setenv(name, value)
-        made.add(SERVER, "other/localhost", "broker", "stranger")
-        yield made
+def realm(kerberos_realm: KerberosRealm) -> KerberosRealm:
+    kerberos_realm.add(SERVER, "other/localhost", "broker", "stranger")
+    return kerberos_realm
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from kafka_py.testing.broker import AnyBroker, BrokerProcess
 from kafka_py.testing.peers import java_clients
 from kafka_py.testing.peers.apache import ApacheBroker, Jars, Unavailable, old_clients
 from kafka_py.testing.peers.java_clients import JavaFailed, ToSend
-from kafka_py.testing.peers.kerberos import KerberosRealm, krb5_entry, missing
+from kafka_py.testing.peers.kerberos import KerberosRealm, krb5_entry
 from kafka_py.testing.processes import ZookeeperServer, free_port
 from kafka_py.testing.topics import ask_metadata, create_topic
 
@@ -29,18 +29,10 @@ RECORD = ToSend("t", 0, None, b"v", (), 1_700_000_000_000)
 
 
 @pytest.fixture(scope="module")
-def realm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KerberosRealm]:
-    """Known to all that the tests start."""
-    why = missing()
-    if why is not None:
-        pytest.skip(why)
-    with pytest.MonkeyPatch.context() as patch, KerberosRealm(tmp_path_factory.mktemp("realm")) as made:
-        for name, value in made.kerberos.items():
-            patch.setenv(name, value)
-        patch.setenv("JAVA_TOOL_OPTIONS", made.java_option)
-        made.add(BROKER, "alice", "mallory")
-        made.change_keys("mallory")  # now the keytab is of no use
-        yield made
+def realm(kerberos_realm: KerberosRealm) -> KerberosRealm:
+    kerberos_realm.add(BROKER, "alice", "mallory")
+    kerberos_realm.change_keys("mallory")  # now the keytab is of no use
+    return kerberos_realm
 
 
 def broker_settings(realm: KerberosRealm, port: int, sasl_port: int) -> dict[str, str]:
