@@ -1,5 +1,6 @@
 """Which settings of a listener the logins of a broker follow, and how they are taken over."""
 
+import asyncio
 import sys
 import types
 from collections.abc import Mapping
@@ -19,6 +20,7 @@ from kafka_py.security.principal_builder import DEFAULT_BUILDER, SETTING, Authen
 from kafka_py.security.sasl.client_settings import RefreshRules
 from kafka_py.security.sasl.mechanisms import Identity
 from kafka_py.security.sasl.server_settings import MODULES
+from kafka_py.zk.config_znodes import DEFAULT_ENTITY
 
 LISTENERS = {
     "listeners": "ONE://h:1,TWO://h:2,THREE://h:3", "inter.broker.listener.name": "ONE",
@@ -40,8 +42,12 @@ def own_class(monkeypatch: pytest.MonkeyPatch) -> None:
         def build(self, authenticated: Authenticated) -> str:
             return f"User:{authenticated.certificate!r}" if authenticated.certificate else "User:own"
 
+    class Unready(Own):
+        def configure(self, properties: Mapping[str, object]) -> None:
+            raise ValueError("a setting of its own is missing")
+
     module = types.ModuleType("own_logins")
-    module.Own = Own  # type: ignore[attr-defined]
+    module.Own, module.Unready = Own, Unready  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "own_logins", module)
 
 
@@ -68,6 +74,7 @@ def with_own_class(made: BrokerLogins, settings: Mapping[str, str]) -> set[str]:
         ({}, set()),
         ({SETTING: "own_logins.Own"}, {"ONE", "TWO", "THREE"}),
         ({SETTING: DEFAULT_BUILDER}, set()),
+        ({SETTING: "com.example.Own", "kafka_py.unenforced.settings": SETTING}, set()),
         ({f"listener.name.two.{SETTING}": "own_logins:Own"}, {"TWO"}),
         ({SETTING: "own_logins.Own", f"listener.name.two.{SETTING}": DEFAULT_BUILDER}, {"ONE", "THREE"}),
     ],
@@ -86,13 +93,14 @@ def test_the_class_is_told_the_certificate_of_a_client_that_has_logged_in_as_wel
     assert named == Principal("User", "b'der'")
 
 
-def test_a_class_that_is_not_there_changes_nothing() -> None:
+def test_a_class_that_cannot_be_made_changes_nothing() -> None:
     given = {**LISTENERS, SETTING: "own_logins.Own"}
     made = logins(given)
     four = {"listeners": "FOUR://h:4", "inter.broker.listener.name": "FOUR",
             "listener.security.protocol.map": "FOUR:PLAINTEXT"}  # fmt: skip
-    with pytest.raises(ConfigError):
-        made.reconfigure(config({**given, **four, f"listener.name.four.{SETTING}": "nowhere.Own"}))
+    changed = config({**given, **four, f"listener.name.four.{SETTING}": "own_logins.Unready"})
+    with pytest.raises(ValueError, match="a setting of its own is missing"):
+        made.reconfigure(changed)
     assert with_own_class(made, given) == {"ONE", "TWO", "THREE"}
 
 
@@ -104,6 +112,22 @@ def test_changed_classes_are_taken_over_at_once() -> None:
     made.reconfigure(config({**given, "listeners": "ONE://h:1"}))
     assert before.keys() == {"ONE", "TWO", "THREE"}
     assert made._builders == {"ONE": before["ONE"]}  # the class is not made again
+
+
+def test_a_credential_that_cannot_be_read_stops_the_start_and_is_ignored_later() -> None:
+    made, stored = logins({}), {"SCRAM-SHA-256": "salt=c2E=,stored_key=c2s=,server_key=c2U=,iterations=4096"}
+    nothing: Any = None
+
+    def load(settings: dict[str, str]) -> bool:
+        """Whether alice is known then."""
+        asyncio.run(made.load(nothing, {"alice": settings, DEFAULT_ENTITY: {"SCRAM-SHA-256": "no user"}}))
+        return made.users.find("SCRAM-SHA-256", "alice", False) is not None
+
+    with pytest.raises(ConfigError, match="user alice"):
+        load({"SCRAM-SHA-256": "nonsense"})
+    assert load(stored)
+    assert load({"SCRAM-SHA-256": "nonsense"})
+    assert not load({})
 
 
 @pytest.mark.parametrize("prefix", ["", "listener.name.sasl_plaintext."])
