@@ -1,6 +1,7 @@
 """What the real session decides, with a connection that does what the test says. kazoo's part is in tests/contracts."""
 
 import asyncio
+import logging
 
 import pytest
 
@@ -302,6 +303,8 @@ async def test_a_start_without_tls_says_why():
 
 
 def test_each_server_that_cannot_be_used_is_named_once_until_there_is_a_connection(caplog):
+    caplog.set_level(logging.WARNING, logger="kafka_py.zk")  # commands that ran in this process have raised it
+
     async def scenario():
         session, connection = await connected()
         named = []
