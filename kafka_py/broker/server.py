@@ -98,7 +98,7 @@ class KafkaServer:
         self._live = LiveConfig(config, given.chance)
         self._topic_configs = TopicConfigs(config)
         self._quotas = BrokerQuotas(config, self.clock)
-        self._logins = BrokerLogins(config, given, ConnectionAnswers)
+        self._logins = BrokerLogins(given, ConnectionAnswers)
         self._log_dirs: LogManager | None = None
         self._controller: Controller | None = None
         self._sockets: SocketServer | None = None

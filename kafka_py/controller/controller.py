@@ -33,14 +33,14 @@ from kafka_py.controller.executor import ControllerEnvironment, Executor
 from kafka_py.controller.metrics import ControllerMetrics, ControllerStats, EventQueueMetrics
 from kafka_py.controller.model.controller_context import ControllerContext, PartitionAssignment
 from kafka_py.zk.access import ControllerMoved
-from kafka_py.zk.session import AuthFailed, EventType, SessionClosed, SessionExpired, WatchEvent
+from kafka_py.zk.session import EventType, SessionClosed, SessionLost, WatchEvent
 from kafka_py.zk.store import ZkStore
 
 NO_CONTROLLER = -1
 RE_ELECTION_DELAY_S = 1.0
 """How long a broker does not run for controller after a failed fail-over, so that another broker can be elected."""
 _PAUSE_AFTER_FAILURE = Backoff(10.0, 1_000.0)
-SESSION_GONE = (SessionExpired, AuthFailed, SessionClosed)
+SESSION_GONE = (SessionLost, SessionClosed)
 CLOSE_WITHIN_S = 5.0
 QUIET_S = 300
 """After this time without an event, the histogram of queue times is reset."""

@@ -25,6 +25,14 @@ class SecurityProtocol(enum.IntEnum):
     SASL_PLAINTEXT = 2
     SASL_SSL = 3
 
+    @property
+    def has_tls(self) -> bool:
+        return self in (SecurityProtocol.SSL, SecurityProtocol.SASL_SSL)
+
+    @property
+    def has_sasl(self) -> bool:
+        return self in (SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL)
+
 
 class Endpoint(NamedTuple):
     """One place to listen at or to connect to. An empty host means all interfaces, port 0 one that is free."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from kafka_py.base.clock import SYSTEM_CLOCK, Clock
 from kafka_py.security.tls.certificates import Authority, Certified
 
 PASSWORD = "certificate-secret"
@@ -15,10 +15,10 @@ HOSTS = ("localhost", "127.0.0.1")
 class CertificateFiles:
     """One authority and what it has signed, in a folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, clock: Clock = SYSTEM_CLOCK) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
-        self.authority = Authority(time.time() * 1000)
+        self.authority = Authority(clock.wall_ms())
         self.authority_pem = folder / "authority.pem"
         self.authority_pem.write_text(self.authority.pem())
         self.truststore = folder / "truststore.p12"

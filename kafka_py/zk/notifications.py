@@ -17,10 +17,9 @@ from kafka_py.zk.access import ZkAccess
 from kafka_py.zk.config_znodes import ConfigChangesZNode, ConfigChangeZNode
 from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.session import (
-    AuthFailed,
     ConnectionLoss,
     SessionClosed,
-    SessionExpired,
+    SessionLost,
     Watch,
     WatchEvent,
     ZkError,
@@ -165,7 +164,7 @@ class NotificationListener:
             await self._round()
         except SessionClosed:
             self._is_closed = True
-        except (SessionExpired, AuthFailed) as error:  # the hook of the new session starts the next round
+        except SessionLost as error:  # the hook of the new session starts the next round
             _log.error("the notifications of %s were not read: %s", self._root, error)
         except ZkError as error:
             _log.error("the notifications of %s were not read, retrying: %s", self._root, error)
@@ -212,7 +211,7 @@ class NotificationListener:
         with self._supervisor.guard(_ACTIVITY, item):
             try:
                 await work
-            except (ConnectionLoss, SessionExpired, AuthFailed, SessionClosed) as error:
+            except (ConnectionLoss, SessionLost, SessionClosed) as error:
                 unread = error
         if unread is not None:
             raise unread

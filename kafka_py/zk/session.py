@@ -152,7 +152,11 @@ class ConnectionLoss(ZkError):
     reason = "connection to ZooKeeper lost"
 
 
-class SessionExpired(ZkError):
+class SessionLost(ZkError):
+    """The session is over, and another one follows."""
+
+
+class SessionExpired(SessionLost):
     """The session has expired; the request was not carried out, or its result is lost."""
 
     reason = "ZooKeeper session expired"
@@ -164,7 +168,7 @@ class SessionClosed(ZkError):
     reason = "ZooKeeper session closed"
 
 
-class AuthFailed(ZkError):
+class AuthFailed(SessionLost):
     """ZooKeeper refused the session's credentials."""
 
     reason = "ZooKeeper authentication failed"

@@ -39,7 +39,7 @@ from kafka_py.wire.dismantling import dismantle
 from kafka_py.wire.elements import needs_turns
 from kafka_py.wire.frames import RequestHeader, encode_response, encode_response_in_turns, read_request_header
 from kafka_py.wire.primitives import MalformedMessage, MessageTooLarge
-from kafka_py.zk.session import AuthFailed, ConnectionLoss, SessionExpired
+from kafka_py.zk.session import ConnectionLoss, SessionLost
 
 _log = logging.getLogger(__name__)
 
@@ -201,7 +201,7 @@ class Dispatcher:
         """Sends the API's error response; unforeseen errors are logged as well."""
         if isinstance(error, KafkaError):
             code, message = error.code, error.detail or None
-        elif isinstance(error, (ConnectionLoss, SessionExpired, AuthFailed)):
+        elif isinstance(error, (ConnectionLoss, SessionLost)):
             code, message = ErrorCode.UNKNOWN_SERVER_ERROR, str(error)
             _log.warning("%s v%d failed: %s", context.api.name, context.api_version, error)
         else:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.broker.wiring.server_environment import ServerEnvironment
 from kafka_py.net.connection import Connection
-from kafka_py.net.endpoints import Endpoint, SecurityProtocol, listening_of
+from kafka_py.net.endpoints import Endpoint, listening_of
 from kafka_py.net.principal import Principal
 from kafka_py.net.secured.client_security import ConnectionSecurity
 from kafka_py.net.secured.stages import ListenerSecurity, anonymous
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from kafka_py.security.sasl.server_exchange import LoginAnswers
     from kafka_py.security.tls.listener_tls import ListenerTls
 
-_WITH_TLS = (SecurityProtocol.SSL, SecurityProtocol.SASL_SSL)
-_WITH_SASL = (SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL)
-
 
 class BrokerLogins:
     """What a broker knows about who may log in. users: those with SCRAM credentials, which follow ZooKeeper.
@@ -39,15 +36,12 @@ class BrokerLogins:
     login, for one connection.
     """
 
-    def __init__(
-        self, config: BrokerConfig, outside: ServerEnvironment, answers: Callable[[Connection], LoginAnswers]
-    ) -> None:
+    def __init__(self, outside: ServerEnvironment, answers: Callable[[Connection], LoginAnswers]) -> None:
         self.users = ScramUsers()
         self.tls: BrokerTls | None = None
         self.sasl: BrokerSasl | None = None
         self._builders: Mapping[str, BuildPrincipal] = {}
         self._answers = answers
-        self._config = config
         self._outside = outside
         self._has_users = False
 
@@ -67,11 +61,11 @@ class BrokerLogins:
         """Takes over settings, at the start and when they change. Raises ConfigError, and changes nothing then."""
         listening = listening_of(config)
         protocols = {each.security_protocol for each in listening.listeners}
-        if self.sasl is None and protocols.intersection(_WITH_SASL):
+        if self.sasl is None and any(each.has_sasl for each in protocols):
             from kafka_py.broker.wiring.sasl import BrokerSasl
 
-            self.sasl = BrokerSasl(self._config, self.users, self._outside, self._answers, self._builder_of)
-        if self.tls is None and protocols.intersection(_WITH_TLS):
+            self.sasl = BrokerSasl(config, self.users, self._outside, self._answers, self._builder_of)
+        if self.tls is None and any(each.has_tls for each in protocols):
             from kafka_py.broker.wiring.tls import BrokerTls
 
             self.tls = BrokerTls()

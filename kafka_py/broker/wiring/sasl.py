@@ -14,7 +14,7 @@ from kafka_py.base.errors import ConfigError
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.broker.wiring.server_environment import ServerEnvironment
 from kafka_py.net.connection import Connection
-from kafka_py.net.endpoints import Listening, SecurityProtocol
+from kafka_py.net.endpoints import Listening
 from kafka_py.net.principal import Principal
 from kafka_py.net.secured.client_security import LogIn
 from kafka_py.net.secured.stages import BeginLogin, LoginStage
@@ -34,7 +34,6 @@ from kafka_py.security.sasl.server_settings import (
     login_rules,
 )
 
-_SASL = (SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL)
 _CALLBACK_THREADS = 4
 """For callbacks of users, which may block; so many logins can wait for one at the same time."""
 
@@ -71,7 +70,7 @@ class BrokerSasl:
 
     def made(self, config: BrokerConfig, listening: Listening) -> LoginsOfListeners:
         """What belongs to these settings, for `take`. Raises ConfigError."""
-        protected = [each.listener_name for each in listening.listeners if each.security_protocol in _SASL]
+        protected = [each.listener_name for each in listening.listeners if each.security_protocol.has_sasl]
         rules = {name: login_rules(ListenerSettings(config.originals, name), self._sources) for name in protected}
         between = [listening.inter_broker_listener, listening.control_plane_listener]
         own = {name: self._own_login(config, name) for name in between if name in protected and name is not None}

@@ -20,7 +20,6 @@ from kafka_py.security.tls.settings import SETTINGS, TlsSettings
 _log = logging.getLogger(__name__)
 
 CLIENT_AUTH = "ssl.client.auth"
-_WITH_TLS = (SecurityProtocol.SSL, SecurityProtocol.SASL_SSL)
 _HANDSHAKE_THREADS = 2
 """A flood of connections takes this many processors at most, and never the event loop."""
 
@@ -48,7 +47,7 @@ class BrokerTls:
         changed: dict[str, StoreContexts] = {}
         listening = listening_of(config)
         for endpoint in listening.listeners:
-            if endpoint.security_protocol not in _WITH_TLS:
+            if not endpoint.security_protocol.has_tls:
                 continue
             name, settings = endpoint.listener_name, listener_settings(config, endpoint)
             present = self._listeners.get(name)
@@ -65,7 +64,7 @@ class BrokerTls:
         """Raises ConfigError when the stores of such settings must not replace the present ones."""
         for endpoint in listening_of(config).listeners:
             present = self._listeners.get(endpoint.listener_name)
-            if present is not None and endpoint.security_protocol in _WITH_TLS:
+            if present is not None and endpoint.security_protocol.has_tls:
                 present.check(listener_settings(config, endpoint))
 
     def close(self) -> None:

@@ -85,7 +85,7 @@ class Migration:
 
 
 async def _each(work: Callable[[str], Awaitable[T]], paths: Sequence[str]) -> list[T]:
-    """The results, in order. Raises the first failure, after which no more work is begun."""
+    """The results, in order. Raises the first failure; further paths are then left out."""
     failures: list[Exception] = []
 
     async def unless_failed(path: str) -> T | None:

@@ -22,7 +22,7 @@ _NOT_PRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udf
 def output_option(table: CommandParser) -> None:
     """The row --output."""
     table.option(
-        "--output", "Print a list or description as a document instead of the classic text. Not in Apache Kafka.",
+        "--output", "Print lists and descriptions as JSON or YAML. Apache Kafka does not have this option.",
         choices=FORMATS,
     )  # fmt: skip
 

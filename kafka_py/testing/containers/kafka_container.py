@@ -18,14 +18,13 @@ from typing import Any, Self
 from kafka_py.cli.container.broker_variables import variable_of
 from kafka_py.testing.cluster import property_text
 from kafka_py.testing.containers.engine import connect, refusal
-from kafka_py.testing.processes import NotReady, free_port
+from kafka_py.testing.processes import NotReady, free_port, wait_until
 from kafka_py.testing.topics import ask_metadata, create_topic
 
 BROKER_IMAGE = "kafka_py/broker:latest"
 ZOOKEEPER_IMAGE = "kafka_py/zookeeper:latest"
 OUTSIDE_PORT = 9092
 INSIDE_PORT = 29092
-POLL_S = 0.05
 
 
 class KafkaContainer:
@@ -118,14 +117,20 @@ class KafkaContainer:
 
     def _wait_serving(self) -> None:
         begun = time.monotonic()
-        while not self._serves():
-            self.broker.reload()
-            if self.broker.status == "exited":
-                raise NotReady(f"the broker's container ended; the end of its log:\n{self._end_of_log()}")
-            if time.monotonic() - begun > self._timeout_s:
-                raise NotReady(f"no broker within {self._timeout_s} s; the end of its log:\n{self._end_of_log()}")
-            time.sleep(POLL_S)
+        try:
+            wait_until(self._serves_or_ended, self._timeout_s, "an answer of the broker")
+        except NotReady as error:
+            raise NotReady(f"{error}; the end of its log:\n{self._end_of_log()}") from None
         self.started_in_s = time.monotonic() - begun
+
+    def _serves_or_ended(self) -> bool:
+        """Raises NotReady for a container that has ended."""
+        if self._serves():
+            return True
+        self.broker.reload()
+        if self.broker.status == "exited":
+            raise NotReady("the broker's container ended")
+        return False
 
     def _serves(self) -> bool:
         try:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.broker.handlers.tokens.token_rules import check_client, counted, tokens_of
+from kafka_py.broker.handlers.tokens.token_rules import end_after
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
 from kafka_py.wire.messages.renew_delegation_token import RenewDelegationTokenRequest, RenewDelegationTokenResponse
@@ -13,11 +12,6 @@ async def handle(
     node: Node, context: RequestContext, request: RenewDelegationTokenRequest
 ) -> RenewDelegationTokenResponse:
     """When the token now ends; -1 with an error."""
-    try:
-        check_client(context)
-        tokens = tokens_of(node)
-        ends_ms = await tokens.renew(context.principal, bytes(request.hmac), request.renew_period_ms)
-    except KafkaError as error:
-        code = counted(context, error)
-        return RenewDelegationTokenResponse(error_code=code, expiry_timestamp_ms=-1, throttle_time_ms=0)
-    return RenewDelegationTokenResponse(error_code=ErrorCode.NONE, expiry_timestamp_ms=ends_ms, throttle_time_ms=0)
+    who, hmac, period_ms = context.principal, bytes(request.hmac), request.renew_period_ms
+    code, ends_ms = await end_after(node, context, lambda tokens: tokens.renew(who, hmac, period_ms))
+    return RenewDelegationTokenResponse(error_code=code, expiry_timestamp_ms=ends_ms, throttle_time_ms=0)

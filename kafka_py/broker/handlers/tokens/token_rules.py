@@ -5,6 +5,7 @@ Source: docs/reference/security/tokens.md, section 3; KafkaApis.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -35,6 +36,17 @@ def tokens_of(node: Node) -> TokenKeeper:
     if node.tokens is None:
         raise KafkaError(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
     return node.tokens
+
+
+async def end_after(
+    node: Node, context: RequestContext, change: Callable[[TokenKeeper], Awaitable[int]]
+) -> tuple[ErrorCode, int]:
+    """Changes a token: the code of the response, and when the token ends; -1 with an error."""
+    try:
+        check_client(context)
+        return ErrorCode.NONE, await change(tokens_of(node))
+    except KafkaError as error:
+        return counted(context, error), -1
 
 
 def counted(context: RequestContext, error: KafkaError) -> ErrorCode:

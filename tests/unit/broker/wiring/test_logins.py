@@ -57,7 +57,7 @@ def config(settings: Mapping[str, str]) -> BrokerConfig:
 
 def logins(settings: Mapping[str, str]) -> BrokerLogins:
     answers: Any = None
-    made = BrokerLogins(config(settings), ServerEnvironment(), answers)
+    made = BrokerLogins(ServerEnvironment(), answers)
     made.reconfigure(config(settings))
     return made
 
