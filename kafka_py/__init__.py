@@ -12,13 +12,15 @@
     security/     who may do what
     broker/       the server
     clients/      producer, consumer and admin client
+    operations/   a whole cluster through clients: looks, findings, plans
+    manager/      the web manager
     cli/          the commands
     pipeline/     topics as Spark's data frames
     testing/      clusters and stand-ins for tests
 
 The packages are floors, lowest first: base, wire, records, log | net | zk, replication | coordinator | controller |
-security, broker | clients, cli | pipeline, testing. A package imports only from floors below its own;
-docs/architecture.md gives the reasons.
+security, broker | clients, operations, manager, cli | pipeline, testing. A package imports only from floors below its
+own; docs/architecture.md gives the reasons.
 """
 
 __version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""What is known and done about a whole cluster, of whichever make, through clients: looks, findings, plans."""
