@@ -18,8 +18,9 @@ from kafka_py.base.errors import ConfigError, KafkaError
 from kafka_py.base.ids import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, TopicPartition
 from kafka_py.base.properties import read_properties
 from kafka_py.cli.common.command import CommandParser, Refused, UsageError, forbid_together, log_warnings, run
-from kafka_py.cli.group_admin.group_resetting import OffsetLookup, Offsets, read_plan
+from kafka_py.cli.group_admin.group_resetting import read_plan
 from kafka_py.cli.java_compat.java_times import duration_ms, moment_ms
+from kafka_py.operations.groups.resetting import OffsetLookup, Offsets
 
 if TYPE_CHECKING:
     from kafka_py.clients.admin.client import AsyncAdminClient

@@ -10,17 +10,17 @@ from collections.abc import Mapping
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.broker.settings import scala_order
-from kafka_py.cli.console.record_texts import (
+from kafka_py.clients.consumer.fetching.records import ConsumerRecord
+from kafka_py.wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue, MemberMetadata
+from kafka_py.wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
+from kafka_py.wire.messages.transaction_log_record import TransactionLogKey, TransactionLogValue
+from kafka_py.wire.stored_records import (
     GROUP_KEY_VERSION,
     TRANSACTION_STATES,
     UndecodableRecord,
     decoded,
     version_of,
 )
-from kafka_py.clients.consumer.fetching.records import ConsumerRecord
-from kafka_py.wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue, MemberMetadata
-from kafka_py.wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
-from kafka_py.wire.messages.transaction_log_record import TransactionLogKey, TransactionLogValue
 
 NULL = "NULL"
 NOT_SET = -1

@@ -9,37 +9,27 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
-from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.broker.settings import scala_order
-from kafka_py.wire.compiler import decode_versioned, read_version
 from kafka_py.wire.messages.consumer_protocol import ConsumerProtocolAssignment
 from kafka_py.wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 from kafka_py.wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
 from kafka_py.wire.messages.transaction_log_record import TransactionLogKey, TransactionLogValue
-from kafka_py.wire.primitives import MalformedMessage
-
-T = TypeVar("T")
+from kafka_py.wire.stored_records import (
+    GROUP_KEY_VERSION,
+    TRANSACTION_STATES,
+    UndecodableRecord,
+    decoded,
+    version_of,
+)
 
 Texts = tuple[str | None, str | None]
 Decoder = Callable[[bytes | None, bytes | None], Texts]
 
 STRINGS = "kafka.serializer.StringDecoder"
 TOMBSTONE = "<DELETE>"
-
-GROUP_KEY_VERSION = 2
-"""Keys of lower versions in __consumer_offsets are those of commits."""
-
-TRANSACTION_STATES = (
-    "Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead",
-    "PrepareEpochFence",
-)  # fmt: skip
-
-
-class UndecodableRecord(Exception):
-    """A record that is not what the decoder is for."""
 
 
 # ---- keys and values each by themselves
@@ -170,22 +160,3 @@ def _transaction_text(value: bytes) -> str:
         f"partitions=[{','.join(map(str, partitions))}],"
         f"txnLastUpdateTimestamp={state.transaction_last_update_timestamp_ms},txnTimeoutMs={state.transaction_timeout_ms}"
     )
-
-
-# ---- both
-
-
-def version_of(data: bytes) -> int:
-    """The version in front of a key or value. Raises UndecodableRecord."""
-    try:
-        return read_version(data)
-    except MalformedMessage as error:
-        raise UndecodableRecord(str(error)) from error
-
-
-def decoded(cls: type[T], data: bytes, *, newest_known: bool = False) -> T:
-    """The message behind its version. Raises UndecodableRecord."""
-    try:
-        return decode_versioned(cls, data, newest_known=newest_known)[1]
-    except (MalformedMessage, KafkaError) as error:
-        raise UndecodableRecord(f"no {cls.__name__}: {error}") from error

@@ -19,7 +19,6 @@ from kafka_py.cli.common.command import CommandFailed
 from kafka_py.cli.console.record_texts import (
     STRINGS,
     Decoder,
-    UndecodableRecord,
     decoder_named,
     offsets_texts,
     plain_texts,
@@ -38,6 +37,7 @@ from kafka_py.cli.log_dump.dump_records import Depth, Gap, log_lines
 from kafka_py.log.disk import filenames
 from kafka_py.log.state.producer_snapshots import CorruptSnapshot, decode_snapshot
 from kafka_py.records.batch import CorruptBatch
+from kafka_py.wire.stored_records import UndecodableRecord
 
 _ABORTED = Struct(">hqqqq")
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from struct import Struct
 from typing import NamedTuple
 
-from kafka_py.cli.console.record_texts import Decoder, UndecodableRecord
+from kafka_py.cli.console.record_texts import Decoder
 from kafka_py.records.batch import (
     LOG_OVERHEAD,
     MAGIC,
@@ -26,6 +26,7 @@ from kafka_py.records.batch import (
 from kafka_py.records.control import ControlType, read_end_txn_marker
 from kafka_py.records.legacy import SMALLEST_ENTRY
 from kafka_py.records.legacy_records import LegacyRecord, read_records
+from kafka_py.wire.stored_records import UndecodableRecord
 
 _SIZE = Struct(">i")
 _CONTROL_KEY = Struct(">hh")

@@ -10,7 +10,6 @@ from kafka_py.broker.settings import scala_order
 from kafka_py.cli import dump_log
 from kafka_py.cli.common.command import CommandFailed, UsageError
 from kafka_py.cli.console.record_texts import (
-    UndecodableRecord,
     decoder_named,
     offsets_texts,
     plain_texts,
@@ -23,6 +22,7 @@ from kafka_py.records.control import ControlType, end_txn_marker
 from kafka_py.wire.compiler import encode_versioned
 from kafka_py.wire.messages.offset_commit_record import OffsetCommitKey
 from kafka_py.wire.messages.transaction_log_record import PartitionsSchema, TransactionLogKey, TransactionLogValue
+from kafka_py.wire.stored_records import UndecodableRecord
 
 NAME = "00000000000000000010"
 

@@ -10,13 +10,13 @@ from kafka_py.cli.console.internal_formatters import (
     TransactionLogMessageFormatter,
 )
 from kafka_py.cli.console.message_formatters import formatter_named
-from kafka_py.cli.console.record_texts import UndecodableRecord
 from kafka_py.clients.consumer.fetching.records import ConsumerRecord
 from kafka_py.records.batch import TimestampType
 from kafka_py.wire.compiler import encode_versioned
 from kafka_py.wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 from kafka_py.wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue
 from kafka_py.wire.messages.transaction_log_record import PartitionsSchema, TransactionLogKey, TransactionLogValue
+from kafka_py.wire.stored_records import UndecodableRecord
 
 COMMIT_KEY = encode_versioned(OffsetCommitKey(group="g1", topic="t1", partition=0), 1)
 GROUP_KEY = encode_versioned(GroupMetadataKey(group="g1"), 2)
