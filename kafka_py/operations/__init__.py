@@ -1,4 +1,5 @@
 """What is known and done about a whole cluster, of whichever make, through clients: looks, findings, plans.
 
-    groups/  consumer groups: where a reset takes them
+    cluster_view/  one look at a cluster as plain values
+    groups/        consumer groups: where a reset takes them
 """

@@ -85,12 +85,17 @@ def described(group: DescribedGroup, coordinator: Node) -> ConsumerGroupDescript
     return ConsumerGroupDescription(
         group.group_id,
         not group.protocol_type,
-        [_member(each) for each in group.members],
+        members_of(group),
         group.protocol_data,
         ConsumerGroupState.of(group.group_state),
         coordinator,
         operations_of(group.authorized_operations),
     )
+
+
+def members_of(group: DescribedGroup) -> list[MemberDescription]:
+    """The members of a described group of any protocol; what is assigned to them only for consumers."""
+    return [_member(each) for each in group.members]
 
 
 def _member(member: DescribedGroupMember) -> MemberDescription:

@@ -1,0 +1,92 @@
+"""look_at: one look at a cluster, all of it or the parts that are wanted.
+
+First the metadata of any broker, then everything else at the same time.
+Source: KIP-430, KIP-700; docs/reference/protocol.md, section 4.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection
+from typing import Any
+
+from kafka_py.base.errors import KafkaError
+from kafka_py.clients.admin.client import AsyncAdminClient
+from kafka_py.clients.metadata import ClusterView, view_of_response
+from kafka_py.operations.cluster_view.asking import LookLimits, LookRequests, first_answer, in_time
+from kafka_py.operations.cluster_view.brokers import versions_of
+from kafka_py.operations.cluster_view.groups import groups_of
+from kafka_py.operations.cluster_view.log_dirs import log_dirs_of
+from kafka_py.operations.cluster_view.offsets import offsets_of
+from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot, ViewPart
+from kafka_py.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+
+ALL_PARTS = frozenset(ViewPart)
+OF_PARTITIONS = frozenset({ViewPart.TOPICS, ViewPart.OFFSETS})
+OF_GROUPS = frozenset({ViewPart.GROUPS, ViewPart.COMMITTED})
+
+
+async def look_at(
+    admin: AsyncAdminClient,
+    parts: Collection[ViewPart] = ALL_PARTS,
+    *,
+    topics: Collection[str] | None = None,
+    groups: Collection[str] | None = None,
+    limits: LookLimits | None = None,
+) -> ClusterSnapshot:
+    """What the cluster is like now. Raises nothing because of a broker: `unseen` of the snapshot names what failed.
+
+    parts: what to ask for beside nodes and controller; offsets bring the topics along.
+    topics, groups: only these; None: all.
+    """
+    asker = LookRequests(admin, limits or LookLimits())
+    clock = admin.cluster.clock
+    taken_ms, began_ms = clock.wall_ms(), clock.monotonic_ms()
+    view = await _metadata(asker, OF_PARTITIONS.isdisjoint(parts), topics)
+    brokers = sorted(view.nodes)
+    infos = [info for topic in view.topics.values() for info in topic.partitions]
+    versions, log_dirs, offsets, seen_groups = await asyncio.gather(
+        versions_of(asker, brokers if ViewPart.VERSIONS in parts else ()),
+        log_dirs_of(asker, brokers if ViewPart.LOG_DIRS in parts else ()),
+        offsets_of(asker, infos if ViewPart.OFFSETS in parts else (), view.nodes),
+        groups_of(
+            asker,
+            () if OF_GROUPS.isdisjoint(parts) else brokers,
+            groups,
+            members=ViewPart.GROUPS in parts,
+            committed=ViewPart.COMMITTED in parts,
+        ),
+    )
+    return ClusterSnapshot(
+        taken_ms=taken_ms,
+        took_ms=clock.monotonic_ms() - began_ms,
+        cluster_id=view.cluster_id,
+        controller_id=view.controller_id,
+        nodes=dict(sorted(view.nodes.items())),
+        versions=versions,
+        topics=dict(sorted(view.topics.items())),
+        log_dirs=log_dirs,
+        offsets=offsets,
+        groups=seen_groups,
+        unseen=tuple(asker.unseen),
+    )
+
+
+async def _metadata(asker: LookRequests, without_topics: bool, topics: Collection[str] | None) -> ClusterView:
+    """The cluster as one broker sees it; without nodes if none answers."""
+    names: list[MetadataRequestTopic] | None = [MetadataRequestTopic(name=name) for name in topics or ()]
+    if without_topics:
+        names = []
+    elif topics is None:
+        names = None
+    request = MetadataRequest(topics=names, allow_auto_topic_creation=False)
+
+    async def send() -> Any:
+        return await first_answer(asker.admin.cluster, request, asker.limits.timeout_ms)
+
+    try:
+        response = await in_time(send, asker.limits.timeout_ms)
+    except KafkaError as error:
+        asker.note(None, None, error)
+        return ClusterView()
+    return view_of_response(response, ClusterView(), asker.admin.cluster.clock.monotonic_ms())
