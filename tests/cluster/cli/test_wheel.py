@@ -10,10 +10,10 @@ import tarfile
 import tomllib
 import zipfile
 from collections.abc import Iterator
-from itertools import dropwhile, takewhile
 from pathlib import Path
 
 import pytest
+from page_blocks import commands_of
 
 import kafka_py
 from kafka_py.cli.common.user_folders import cache_directory
@@ -94,11 +94,16 @@ def python_named(name: str) -> str | None:
     return None
 
 
-def first_page() -> list[str]:
-    """The commands with which docs/kafka-py.md begins."""
-    lines = iter((ROOT / "docs" / "kafka-py.md").read_text().splitlines())
-    block = list(takewhile(bool, dropwhile(lambda line: not line.startswith("    "), lines)))
-    return [line.strip() for line in block]
+def first_page(folder: Path) -> list[str]:
+    """The commands of docs/index.md but the first, which installs from PyPI; its programs go into the folder."""
+    lines: list[str] = []
+    for block in commands_of(ROOT / "docs" / "index.md"):
+        if block.language == "bash":
+            lines += block.code.splitlines()
+        else:
+            (folder / f"line_{block.line}.py").write_text(block.code)
+            lines.append(f"python /line_{block.line}.py")
+    return lines
 
 
 @pytest.fixture
@@ -115,13 +120,13 @@ def empty_root(built: Path, tmp_path: Path) -> Path:
 def test_the_first_page_in_an_empty_debian_with_python_3_13(empty_root: Path) -> None:
     """Processes, mounts and network are its own: all of it ends with the script, and the usual ports are free."""
     install = 'python3 -m venv /venv && /venv/bin/pip install -q --no-index --find-links /wheels "kafka_py[zookeeper]"'
-    script = "\n".join(["set -e", install, "export PATH=/venv/bin:$PATH", "python3 --version", *first_page()])
+    script = "\n".join(["set -e", install, "export PATH=/venv/bin:$PATH", "python3 --version", *first_page(empty_root)])
     into = 'exec chroot "$0" /usr/bin/env -i HOME=/root PATH=/usr/bin:/bin sh -c "$1"'
     inside = f'ip link set lo up; mount -t proc proc "$0/proc"; {into}'
     shown = run("unshare", "--mount", "--pid", "--fork", "--net", "sh", "-c", inside, empty_root, script)
     lines = shown.splitlines()
     assert lines[0].startswith("Python 3.13.")
-    assert "hello" in lines and "Created topic greetings." in lines
+    assert "hello" in lines and "Created topic greetings." in lines and "b'hello from Python'" in shown
     assert lines[-1] == "Stopped zookeeper, broker-0, broker-1, broker-2"
 
 

@@ -1,0 +1,55 @@
+"""What MkDocs calls while it builds the site: the navigation, the pages made of tables, diagrams as lists.
+
+A page of `docs/` that navigation.py does not know is shown under "More", so a new page needs no change here.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import navigation
+from mkdocs.structure.files import File, Files
+
+DOCS = Path(__file__).parents[1]
+ROOT = DOCS.parent
+COPIED = {"changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md"}
+"""Pages of the site whose source is at the top of the repository."""
+PROGRAM_LINK = re.compile(r"\]\(((?:examples/)?\w+)\.py\)")
+DIAGRAM = re.compile(r"^```mermaid\nstateDiagram-v2\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+MOVE = re.compile(r"^\s+(\w+) --> (\w+)$", re.MULTILINE)
+
+
+def generated_pages() -> dict[str, str]:
+    """Path in the site -> Markdown, of the pages that no file in docs/ has."""
+    pages = {name: (ROOT / source).read_text() for name, source in COPIED.items()}
+    for program in sorted(DOCS.glob("examples/*.py")):
+        pages[f"examples/{program.stem}.md"] = f"# {program.name}\n\n```python\n{program.read_text()}```\n"
+    return pages
+
+
+def on_config(config: Any) -> Any:
+    written = {str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md")}
+    config.nav = navigation.arranged(written | set(generated_pages()))
+    return config
+
+
+def on_files(files: Files, config: Any) -> Files:
+    for path, text in generated_pages().items():
+        files.append(File.generated(config, path, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """The page as the site shows it: links to programs lead to the pages made of them."""
+    if page.file.src_uri.startswith("reference/"):
+        page.meta["search"] = {"boost": 0.2}  # what users read is found before it
+    return PROGRAM_LINK.sub(r"](\1.md)", DIAGRAM.sub(lambda match: moves_table(match[1]), markdown))
+
+
+def moves_table(diagram: str) -> str:
+    """A state diagram as a table: what draws diagrams would be fetched from the web by every reader."""
+    moves: dict[str, list[str]] = {}
+    for source, target in MOVE.findall(diagram):
+        moves.setdefault(source, []).append(f"`{target}`")
+    rows = [f"| `{source}` | {', '.join(targets)} |" for source, targets in moves.items()]
+    return "\n".join(["| from | to |", "|---|---|", *rows])
