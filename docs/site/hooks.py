@@ -4,27 +4,42 @@ A page of `docs/` that navigation.py does not know is shown under "More", so a n
 """
 
 import re
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import metric_page
 import navigation
+import protocol_pages
+import setting_pages
 from mkdocs.structure.files import File, Files
 
 DOCS = Path(__file__).parents[1]
 ROOT = DOCS.parent
 COPIED = {"changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md"}
 """Pages of the site whose source is at the top of the repository."""
+MADE_OF_TABLES: dict[str, Callable[[], str]] = {
+    "tables/broker-settings.md": setting_pages.broker_page,
+    "tables/topic-settings.md": setting_pages.topic_page,
+    "tables/client-settings.md": setting_pages.client_page,
+    "tables/metrics.md": metric_page.metric_page,
+    "tables/errors.md": protocol_pages.error_page,
+    "tables/apis.md": protocol_pages.api_page,
+    "tables/commands.md": protocol_pages.command_page,
+}
 PROGRAM_LINK = re.compile(r"\]\(((?:examples/)?\w+)\.py\)")
 DIAGRAM = re.compile(r"^```mermaid\nstateDiagram-v2\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MOVE = re.compile(r"^\s+(\w+) --> (\w+)$", re.MULTILINE)
 
 
+@cache
 def generated_pages() -> dict[str, str]:
     """Path in the site -> Markdown, of the pages that no file in docs/ has."""
     pages = {name: (ROOT / source).read_text() for name, source in COPIED.items()}
     for program in sorted(DOCS.glob("examples/*.py")):
         pages[f"examples/{program.stem}.md"] = f"# {program.name}\n\n```python\n{program.read_text()}```\n"
-    return pages
+    return pages | {path: make() for path, make in MADE_OF_TABLES.items()}
 
 
 def on_config(config: Any) -> Any:

@@ -26,19 +26,41 @@ _JAVA = "OpenSSL has no such choice"
 class SslOptions(OptionTable):
     """Settings of TLS."""
 
-    ssl_cipher_suites = Option[list[str] | None]("ssl.cipher.suites", None, kind=Kind.LIST, importance="low")
-    ssl_enabled_protocols = Option("ssl.enabled.protocols", ["TLSv1.2", "TLSv1.3"])
-    ssl_endpoint_identification_algorithm = Option("ssl.endpoint.identification.algorithm", "https", importance="low")
-    ssl_engine_factory_class = Option[str | None]("ssl.engine.factory.class", None, kind=Kind.CLASS, importance="low")
-    ssl_key_password = Option[str | None]("ssl.key.password", None, kind=Kind.PASSWORD, importance="high")
+    ssl_cipher_suites = Option[list[str] | None](
+        "ssl.cipher.suites", None, kind=Kind.LIST, importance="low",
+        about="Cipher suites that are offered; empty: the library's own choice.",
+    )
+    ssl_enabled_protocols = Option(
+        "ssl.enabled.protocols", ["TLSv1.2", "TLSv1.3"], about="TLS versions that are offered."
+    )
+    ssl_endpoint_identification_algorithm = Option(
+        "ssl.endpoint.identification.algorithm", "https", importance="low",
+        about="https: a broker's certificate must name its host; empty: not checked.",
+    )
+    ssl_engine_factory_class = Option[str | None](
+        "ssl.engine.factory.class", None, kind=Kind.CLASS, importance="low",
+        about="Java only; a client with it is refused.",
+    )
+    ssl_key_password = Option[str | None](
+        "ssl.key.password", None, kind=Kind.PASSWORD, importance="high", about="Password of the private key."
+    )
     ssl_keymanager_algorithm = Option("ssl.keymanager.algorithm", "SunX509", importance="low", no_effect=_JAVA)
     ssl_keystore_certificate_chain = Option[str | None](
-        "ssl.keystore.certificate.chain", None, kind=Kind.PASSWORD, importance="high"
+        "ssl.keystore.certificate.chain", None, kind=Kind.PASSWORD, importance="high",
+        about="The client's certificates, as PEM.",
     )
-    ssl_keystore_key = Option[str | None]("ssl.keystore.key", None, kind=Kind.PASSWORD, importance="high")
-    ssl_keystore_location = Option[str | None]("ssl.keystore.location", None, importance="high")
-    ssl_keystore_password = Option[str | None]("ssl.keystore.password", None, kind=Kind.PASSWORD, importance="high")
-    ssl_keystore_type = Option("ssl.keystore.type", "JKS")
+    ssl_keystore_key = Option[str | None](
+        "ssl.keystore.key", None, kind=Kind.PASSWORD, importance="high",
+        about="The client's private key itself, as PEM (KIP-651).",
+    )
+    ssl_keystore_location = Option[str | None](
+        "ssl.keystore.location", None, importance="high",
+        about="File with the client's key, for brokers that ask for a certificate.",
+    )
+    ssl_keystore_password = Option[str | None](
+        "ssl.keystore.password", None, kind=Kind.PASSWORD, importance="high", about="Password of the key store file."
+    )
+    ssl_keystore_type = Option("ssl.keystore.type", "JKS", about="JKS, PKCS12 or PEM.")
     ssl_protocol = Option("ssl.protocol", "TLSv1.3", no_effect=_JAVA)
     ssl_provider = Option[str | None]("ssl.provider", None, no_effect=_JAVA)
     ssl_secure_random_implementation = Option[str | None](
@@ -46,11 +68,18 @@ class SslOptions(OptionTable):
     )
     ssl_trustmanager_algorithm = Option("ssl.trustmanager.algorithm", "PKIX", importance="low", no_effect=_JAVA)
     ssl_truststore_certificates = Option[str | None](
-        "ssl.truststore.certificates", None, kind=Kind.PASSWORD, importance="high"
+        "ssl.truststore.certificates", None, kind=Kind.PASSWORD, importance="high",
+        about="Trusted certificates, as PEM.",
     )
-    ssl_truststore_location = Option[str | None]("ssl.truststore.location", None, importance="high")
-    ssl_truststore_password = Option[str | None]("ssl.truststore.password", None, kind=Kind.PASSWORD, importance="high")
-    ssl_truststore_type = Option("ssl.truststore.type", "JKS")
+    ssl_truststore_location = Option[str | None](
+        "ssl.truststore.location", None, importance="high",
+        about="File with the trusted certificates; unset: those of the system.",
+    )
+    ssl_truststore_password = Option[str | None](
+        "ssl.truststore.password", None, kind=Kind.PASSWORD, importance="high",
+        about="Password of the trust store file.",
+    )
+    ssl_truststore_type = Option("ssl.truststore.type", "JKS", about="JKS, PKCS12 or PEM.")
 
 
 class SaslClientOptions(OptionTable):
@@ -59,29 +88,51 @@ class SaslClientOptions(OptionTable):
     sasl_client_callback_handler_class = Option[str | None](
         "sasl.client.callback.handler.class", None, kind=Kind.CLASS, no_effect="Java classes"
     )
-    sasl_jaas_config = Option[str | None]("sasl.jaas.config", None, kind=Kind.PASSWORD)
-    sasl_kerberos_kinit_cmd = Option("sasl.kerberos.kinit.cmd", "/usr/bin/kinit", importance="low")
-    sasl_kerberos_min_time_before_relogin = Option(
-        "sasl.kerberos.min.time.before.relogin", 60_000, kind=Kind.LONG, importance="low"
+    sasl_jaas_config = Option[str | None](
+        "sasl.jaas.config", None, kind=Kind.PASSWORD, about="Login module, user and password, or keytab."
     )
-    sasl_kerberos_service_name = Option[str | None]("sasl.kerberos.service.name", None)
-    sasl_kerberos_ticket_renew_jitter = Option("sasl.kerberos.ticket.renew.jitter", 0.05, importance="low")
-    sasl_kerberos_ticket_renew_window_factor = Option("sasl.kerberos.ticket.renew.window.factor", 0.8, importance="low")
-    sasl_login_callback_handler_class = Option[str | None]("sasl.login.callback.handler.class", None, kind=Kind.CLASS)
+    sasl_kerberos_kinit_cmd = Option(
+        "sasl.kerberos.kinit.cmd", "/usr/bin/kinit", importance="low",
+        about="Command that renews a user's Kerberos ticket.",
+    )
+    sasl_kerberos_min_time_before_relogin = Option(
+        "sasl.kerberos.min.time.before.relogin", 60_000, kind=Kind.LONG, importance="low",
+        about="Least time between two renewals of a ticket.",
+    )
+    sasl_kerberos_service_name = Option[str | None](
+        "sasl.kerberos.service.name", None, about="The name that the brokers have in Kerberos, before the slash."
+    )
+    sasl_kerberos_ticket_renew_jitter = Option(
+        "sasl.kerberos.ticket.renew.jitter", 0.05, importance="low", about="Random share added to the renewal time."
+    )
+    sasl_kerberos_ticket_renew_window_factor = Option(
+        "sasl.kerberos.ticket.renew.window.factor", 0.8, importance="low",
+        about="Share of a ticket's life after which it is renewed.",
+    )
+    sasl_login_callback_handler_class = Option[str | None](
+        "sasl.login.callback.handler.class", None, kind=Kind.CLASS,
+        about="A Python function that returns the token of OAUTHBEARER, as package.module:name.",
+    )
     sasl_login_class = Option[str | None]("sasl.login.class", None, kind=Kind.CLASS, no_effect="Java classes")
     sasl_login_refresh_buffer_seconds = Option(
-        "sasl.login.refresh.buffer.seconds", 300, between(0, 3600), kind=Kind.SHORT, importance="low"
+        "sasl.login.refresh.buffer.seconds", 300, between(0, 3600), kind=Kind.SHORT, importance="low",
+        about="How long before its end a token is renewed at the latest.",
     )
     sasl_login_refresh_min_period_seconds = Option(
-        "sasl.login.refresh.min.period.seconds", 60, between(0, 900), kind=Kind.SHORT, importance="low"
+        "sasl.login.refresh.min.period.seconds", 60, between(0, 900), kind=Kind.SHORT, importance="low",
+        about="Least time between two renewals of a token.",
     )
     sasl_login_refresh_window_factor = Option(
-        "sasl.login.refresh.window.factor", 0.8, between(0.5, 1.0), importance="low"
+        "sasl.login.refresh.window.factor", 0.8, between(0.5, 1.0), importance="low",
+        about="Share of a token's life after which it is renewed.",
     )
     sasl_login_refresh_window_jitter = Option(
-        "sasl.login.refresh.window.jitter", 0.05, between(0.0, 0.25), importance="low"
+        "sasl.login.refresh.window.jitter", 0.05, between(0.0, 0.25), importance="low",
+        about="Random share added to the renewal time.",
     )
-    sasl_mechanism = Option("sasl.mechanism", "GSSAPI")
+    sasl_mechanism = Option(
+        "sasl.mechanism", "GSSAPI", about="GSSAPI, PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER."
+    )
 
 
 class ClientOptions(SslOptions, SaslClientOptions):
@@ -112,26 +163,48 @@ class ClientOptions(SslOptions, SaslClientOptions):
     metric_reporters = Option[list[str]](
         "metric.reporters", [], importance="low", no_effect="metrics are read from the client itself"
     )
-    metrics_num_samples = Option("metrics.num.samples", 2, at_least(1), importance="low")
+    metrics_num_samples = Option(
+        "metrics.num.samples", 2, at_least(1), importance="low",
+        about="Windows over which rates, averages and extremes are taken.",
+    )
     metrics_recording_level = Option(
         "metrics.recording.level", "INFO", one_of("INFO", "DEBUG", "TRACE"), importance="low",
         no_effect="every metric is always taken",
     )
-    metrics_sample_window_ms = Option("metrics.sample.window.ms", 30_000, at_least(0), kind=Kind.LONG, importance="low")
+    metrics_sample_window_ms = Option(
+        "metrics.sample.window.ms", 30_000, at_least(0), kind=Kind.LONG, importance="low",
+        about="Length of such a window.",
+    )
     receive_buffer_bytes = Option("receive.buffer.bytes", 65_536, at_least(-1), about="SO_RCVBUF; -1 leaves it.")
-    reconnect_backoff_max_ms = Option("reconnect.backoff.max.ms", 1_000, at_least(0), kind=Kind.LONG, importance="low")
-    reconnect_backoff_ms = Option("reconnect.backoff.ms", 50, at_least(0), kind=Kind.LONG, importance="low")
+    reconnect_backoff_max_ms = Option(
+        "reconnect.backoff.max.ms", 1_000, at_least(0), kind=Kind.LONG, importance="low",
+        about="Longest pause before the next connection to a broker that refused several; grows up to this.",
+    )
+    reconnect_backoff_ms = Option(
+        "reconnect.backoff.ms", 50, at_least(0), kind=Kind.LONG, importance="low",
+        about="First pause before the next connection to a broker that refused one.",
+    )
     request_timeout_ms = Option(
         "request.timeout.ms", 30_000, at_least(0), about="Time for a response before the connection is closed."
     )
-    retry_backoff_ms = Option("retry.backoff.ms", 100, at_least(0), kind=Kind.LONG, importance="low")
+    retry_backoff_ms = Option(
+        "retry.backoff.ms", 100, at_least(0), kind=Kind.LONG, importance="low",
+        about="Pause before a request that failed is sent again.",
+    )
     security_protocol = Option(
-        "security.protocol", "PLAINTEXT", one_of("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+        "security.protocol", "PLAINTEXT", one_of("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
+        about="Whether connections are encrypted (SSL) and log in (SASL); as the listener has it.",
     )
     security_providers = Option[str | None]("security.providers", None, importance="low", no_effect="Java classes")
     send_buffer_bytes = Option("send.buffer.bytes", 131_072, at_least(-1), about="SO_SNDBUF; -1 leaves it.")
-    socket_connection_setup_timeout_max_ms = Option("socket.connection.setup.timeout.max.ms", 30_000, kind=Kind.LONG)
-    socket_connection_setup_timeout_ms = Option("socket.connection.setup.timeout.ms", 10_000, kind=Kind.LONG)
+    socket_connection_setup_timeout_max_ms = Option(
+        "socket.connection.setup.timeout.max.ms", 30_000, kind=Kind.LONG,
+        about="Maximum of the next setting, which grows with each failure.",
+    )
+    socket_connection_setup_timeout_ms = Option(
+        "socket.connection.setup.timeout.ms", 10_000, kind=Kind.LONG,
+        about="Time limit for opening a connection, initially.",
+    )
 
     @classmethod
     def load(cls, properties: Mapping[str, object]) -> Self:

@@ -11,7 +11,16 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 
+from kafka_py.base.errors import ErrorCode
+from kafka_py.broker.observe.metrics import RequestMetrics
+from kafka_py.broker.settings.configs import BrokerConfig
+from kafka_py.clients.admin.configs import AdminOptions
+from kafka_py.clients.consumer.configs import ConsumerOptions
+from kafka_py.clients.producer.configs import ProducerOptions
+from kafka_py.clients.producer.metrics import ProducerMetrics
+from kafka_py.log.model.configs import LogConfig
 from kafka_py.testing.processes import ROOT
+from kafka_py.wire.apis import APIS
 
 DOCS = ROOT / "docs"
 SITE = "http://site/"
@@ -83,6 +92,29 @@ def test_nothing_is_loaded_from_the_web(pages: dict[str, Page], site: Path) -> N
     assert [(name, link) for name, page in pages.items() for link in page.loaded if "//" in link] == []
     styles = [path for path in site.rglob("*.css") if ADDRESS_IN_STYLES.search(path.read_text())]
     assert styles == []
+
+
+def words_of(pages: Path, name: str) -> set[str]:
+    """What a page shows in the type of code."""
+    return set(re.findall(r"<code>([^<]+)</code>", (pages / "tables" / f"{name}.html").read_text()))
+
+
+def test_every_setting_error_api_and_metric_has_a_line(site: Path) -> None:
+    clients = {*ProducerOptions.ROWS, *ConsumerOptions.ROWS, *AdminOptions.ROWS}
+    groups = {each.GROUP: [row.name for row in each.ROWS.values()] for each in (RequestMetrics, ProducerMetrics)}
+    assert sorted(set(BrokerConfig.ROWS) - words_of(site, "broker-settings")) == []
+    assert sorted(set(LogConfig.ROWS) - words_of(site, "topic-settings")) == []
+    assert sorted(clients - words_of(site, "client-settings")) == []
+    assert sorted({error.name for error in ErrorCode} - words_of(site, "errors")) == []
+    assert sorted({api.name for api in APIS.values()} - words_of(site, "apis")) == []
+    assert sorted({name for names in groups.values() for name in names} - words_of(site, "metrics")) == []
+
+
+def test_every_setting_says_what_it_does() -> None:
+    of_brokers = {row.topic for row in BrokerConfig.ROWS.values() if row.about}
+    tables = (BrokerConfig, LogConfig, ProducerOptions, ConsumerOptions, AdminOptions)
+    rows = [row for each in tables for row in each.ROWS.values() if not row.about and not row.no_effect]
+    assert [row.name for row in rows if row.name not in of_brokers] == []
 
 
 def test_every_page_is_reached_from_the_first_one(pages: dict[str, Page]) -> None:

@@ -20,26 +20,47 @@ IDEMPOTENT_MAX_IN_FLIGHT = 5
 class ProducerOptions(ClientOptions):
     """Names, types and defaults; `acks_code` is the number in the request."""
 
-    acks = Option("acks", "1", one_of("all", "-1", "0", "1"), importance="high")
+    acks = Option(
+        "acks", "1", one_of("all", "-1", "0", "1"), importance="high",
+        about="Who has a record before it counts as sent: nobody (0), the leader (1), all in-sync replicas (all).",
+    )
     batch_size = Option(
         "batch.size", 16_384, at_least(0), unit="bytes", about="A batch is closed when it has grown to this size."
     )
-    buffer_memory = Option("buffer.memory", 33_554_432, at_least(0), kind=Kind.LONG, unit="bytes", importance="high")
-    compression_type = Option("compression.type", "none", one_of(*CODECS), importance="high")
+    buffer_memory = Option(
+        "buffer.memory", 33_554_432, at_least(0), kind=Kind.LONG, unit="bytes", importance="high",
+        about="Memory for records that were not sent yet; send() waits while it is full.",
+    )
+    compression_type = Option(
+        "compression.type", "none", one_of(*CODECS), importance="high", about="The codec of the batches that are sent."
+    )
     delivery_timeout_ms = Option(
         "delivery.timeout.ms", 120_000, at_least(0), about="From send() to success or failure, retries included."
     )
-    enable_idempotence = Option("enable.idempotence", False, importance="low")
-    interceptor_classes = Option[list[Any]]("interceptor.classes", [], importance="low")
-    key_serializer = Option[Any]("key.serializer", None, kind=Kind.CLASS, importance="high")
+    enable_idempotence = Option(
+        "enable.idempotence", False, importance="low",
+        about="Whether retries write a record once only; implied by transactional.id.",
+    )
+    interceptor_classes = Option[list[Any]](
+        "interceptor.classes", [], importance="low",
+        about="Classes that see records before they are serialized, and their acknowledgement.",
+    )
+    key_serializer = Option[Any](
+        "key.serializer", None, kind=Kind.CLASS, importance="high", about="Makes bytes of a key; unset: keys are bytes."
+    )
     linger_ms = Option(
         "linger.ms", 0, at_least(0), kind=Kind.LONG, about="How long a batch that is not full waits for more."
     )
     max_block_ms = Option(
         "max.block.ms", 60_000, at_least(0), kind=Kind.LONG, about="How long send() may wait for metadata and memory."
     )
-    max_in_flight = Option("max.in.flight.requests.per.connection", 5, at_least(1), importance="low")
-    max_request_size = Option("max.request.size", 1_048_576, at_least(0), unit="bytes")
+    max_in_flight = Option(
+        "max.in.flight.requests.per.connection", 5, at_least(1), importance="low",
+        about="Requests to one broker that may wait for a response; at most 5 with idempotence.",
+    )
+    max_request_size = Option(
+        "max.request.size", 1_048_576, at_least(0), unit="bytes", about="Largest record, and largest request."
+    )
     metadata_max_idle_ms = Option(
         "metadata.max.idle.ms",
         300_000,
@@ -49,10 +70,14 @@ class ProducerOptions(ClientOptions):
         about="Metadata of a topic that was not produced to for this long is no longer requested.",
     )
     partitioner_class = Option[Any](
-        "partitioner.class", "org.apache.kafka.clients.producer.internals.DefaultPartitioner", kind=Kind.CLASS
+        "partitioner.class", "org.apache.kafka.clients.producer.internals.DefaultPartitioner", kind=Kind.CLASS,
+        about="Chooses the partition of a record that names none: by the key, or batch by batch without one.",
     )
-    receive_buffer_bytes = Option("receive.buffer.bytes", 32_768, at_least(-1))
-    retries = Option("retries", INT_MAX, between(0, INT_MAX), importance="high")
+    receive_buffer_bytes = Option("receive.buffer.bytes", 32_768, at_least(-1), about="SO_RCVBUF; -1 leaves it.")
+    retries = Option(
+        "retries", INT_MAX, between(0, INT_MAX), importance="high",
+        about="How often a batch that failed for a passing reason is sent again, within delivery.timeout.ms.",
+    )
     transaction_timeout_ms = Option(
         "transaction.timeout.ms",
         60_000,
@@ -66,7 +91,10 @@ class ProducerOptions(ClientOptions):
         importance="low",
         about="Makes transactions possible, and fences older producers with the same id.",
     )
-    value_serializer = Option[Any]("value.serializer", None, kind=Kind.CLASS, importance="high")
+    value_serializer = Option[Any](
+        "value.serializer", None, kind=Kind.CLASS, importance="high",
+        about="Makes bytes of a value; unset: values are bytes.",
+    )
 
     @classmethod
     def parse(cls, properties: Mapping[str, object] | None = None) -> Self:

@@ -75,9 +75,14 @@ class LogConfig(OptionTable):
     message_timestamp_difference_max_ms = Option(
         "message.timestamp.difference.max.ms", MAX_LONG, at_least(0), kind=Kind.LONG, unit="ms"
     )
-    leader_replication_throttled_replicas = Option[list[str]]("leader.replication.throttled.replicas", [], _THROTTLED)
+    leader_replication_throttled_replicas = Option[list[str]](
+        "leader.replication.throttled.replicas", [], _THROTTLED,
+        about="Replicas, as partition:broker, whose leader sends no more than leader.replication.throttled.rate; "
+        "* means all.",
+    )
     follower_replication_throttled_replicas = Option[list[str]](
-        "follower.replication.throttled.replicas", [], _THROTTLED
+        "follower.replication.throttled.replicas", [], _THROTTLED,
+        about="Replicas, as partition:broker, that copy no more than follower.replication.throttled.rate; * means all.",
     )
     message_downconversion_enable = Option("message.downconversion.enable", True, importance="low")
 
