@@ -35,6 +35,8 @@ RESPONSE_BYTES = MiB
 ALL_WAITING_BYTES = 16 * MiB
 LEAST_RESPONSE_BYTES = 64 * 1024
 """When very many fetches wait, their responses have less, together about ALL_WAITING_BYTES."""
+ALL_UNSENT_BYTES = 64 * MiB
+"""Of responses that wait for slow clients: beyond it further ones have LEAST_RESPONSE_BYTES, or one batch."""
 
 READ_BYTES = 128 * 1024
 
@@ -74,10 +76,34 @@ class _FirstIncomplete(Exception):
 OnConverted = Callable[[list[Converted]], None]
 
 
+def _never() -> bool:
+    return False
+
+
 class _Fetch(NamedTuple):
     reads: list[OldRead]
     on_converted: OnConverted
     is_wanted: Callable[[], bool]
+    is_unsent: Callable[[], bool]
+
+
+class _Unsent:
+    """The converted bytes of responses that have not left yet."""
+
+    def __init__(self) -> None:
+        self._responses: list[tuple[int, Callable[[], bool]]] = []
+        self._most_bytes = 0  # as if nothing had left since the last look
+
+    def add(self, size_bytes: int, is_unsent: Callable[[], bool]) -> None:
+        self._responses.append((size_bytes, is_unsent))
+        self._most_bytes += size_bytes
+
+    def room(self) -> int:
+        """How many bytes a further response may have; looks at all that wait only when they may be too many."""
+        if self._most_bytes > ALL_UNSENT_BYTES - RESPONSE_BYTES:
+            self._responses = [(size, is_unsent) for size, is_unsent in self._responses if is_unsent()]
+            self._most_bytes = sum(size for size, _ in self._responses)
+        return max(ALL_UNSENT_BYTES - self._most_bytes, LEAST_RESPONSE_BYTES)
 
 
 class _Paced:
@@ -109,28 +135,35 @@ class DownConversions:
         self._metrics = metrics
         self._pause = pause
         self._waiting: deque[_Fetch] = deque()
+        self._unsent = _Unsent()
         self._running = 0
         self._turn = 0
 
     def convert(
-        self, reads: list[OldRead], on_converted: OnConverted, is_wanted: Callable[[], bool] = lambda: True
+        self,
+        reads: list[OldRead],
+        on_converted: OnConverted,
+        is_wanted: Callable[[], bool] = lambda: True,
+        is_unsent: Callable[[], bool] = _never,
     ) -> None:
         """Converts the partitions of one fetch, and calls `on_converted` with the results in the same order.
 
         is_wanted: False once nobody waits for the response; then nothing more is converted.
+        is_unsent: after `on_converted`, True as long as the response is in memory.
         """
-        self._waiting.append(_Fetch(reads, on_converted, is_wanted))
+        self._waiting.append(_Fetch(reads, on_converted, is_wanted, is_unsent))
         if self._running < AT_ONCE:
             self._run_next()
 
     def _run_next(self) -> None:
         room = max(ALL_WAITING_BYTES // len(self._waiting), LEAST_RESPONSE_BYTES)
+        room = min(room, self._unsent.room(), RESPONSE_BYTES)
         fetch = self._waiting.popleft()
         self._running += 1
         self._turn += 1
         first = self._turn % len(fetch.reads)  # not always the same partitions are the last ones
         self._background.run(
-            lambda: self._convert_all(fetch, first, min(room, RESPONSE_BYTES)),
+            lambda: self._convert_all(fetch, first, room),
             lambda results: self._ended(fetch, results),
             lambda error: self._failed(fetch, error),
         )
@@ -148,6 +181,7 @@ class DownConversions:
                 self._metrics.note_fetch_conversion(
                     read.topic, result.record_count, len(result.data), result.time_ms
                 )
+        self._unsent.add(sum(len(result.data) for result in results), fetch.is_unsent)
         try:
             fetch.on_converted(results)
         except Exception:

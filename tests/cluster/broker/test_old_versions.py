@@ -109,6 +109,10 @@ async def test_down_conversion_can_be_switched_off(broker: LocalBroker) -> None:
     await broker.produce("t", batch())
     assert (await broker.fetch("t", 0, version=3)).error_code == ErrorCode.UNSUPPORTED_VERSION
     assert (await broker.fetch("t", 0, version=4)).error_code == NONE
+    # A follower of an old version has its records converted all the same: else it would never be in sync.
+    copied = await broker.fetch("t", 0, version=3, replica_id=broker.server.broker_id)
+    assert copied.error_code == NONE
+    assert {magic for magic, _ in records_of(copied.record_set)} == {1}
     await broker.create_topic(
         "old", configs={"message.downconversion.enable": "false", "message.format.version": "0.10.2"}
     )

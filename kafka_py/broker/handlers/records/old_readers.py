@@ -71,7 +71,9 @@ def for_old_reader(
 
     connection = context.connection
     connection.mute()  # what is converted is in memory: the next request waits until this one is answered
-    node.replicas.down_conversions.convert(list(reads.values()), take, lambda: not connection.closed)
+    node.replicas.down_conversions.convert(
+        list(reads.values()), take, lambda: not connection.closed, lambda: connection.queued_responses > 0
+    )
     return None
 
 

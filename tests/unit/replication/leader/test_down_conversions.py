@@ -226,6 +226,30 @@ def test_responses_are_smaller_when_many_wait(stored, monkeypatch):
     assert sizes[2] == sizes[1 + AT_ONCE] > 5000
 
 
+def test_responses_are_smaller_while_many_wait_for_slow_clients(stored, monkeypatch):
+    monkeypatch.setattr(down_conversions, "RESPONSE_BYTES", 20_000)
+    monkeypatch.setattr(down_conversions, "ALL_UNSENT_BYTES", 60_000)
+    monkeypatch.setattr(down_conversions, "LEAST_RESPONSE_BYTES", 10_000)
+    world = Conversions()
+    slow = {number: True for number in range(6)}
+    sizes = []
+
+    def convert_next(is_unsent):
+        world.convert(stored(*[new(place * COUNT, count=50) for place in range(40)]), is_unsent=is_unsent)
+        world.background.finish_one()
+        [made] = world.answers[-1]
+        sizes.append(len(made.data))
+
+    for number in slow:
+        convert_next(lambda number=number: slow[number])
+    assert sizes[0] == sizes[1] == sizes[2] > 15_000
+    assert max(sizes[3:]) <= 10_000
+    for number in slow:
+        slow[number] = False
+    convert_next(lambda: True)
+    assert sizes[-1] == sizes[0]
+
+
 def test_nothing_is_converted_for_a_client_that_is_gone(stored):
     world = Conversions()
     world.convert(stored(new()), is_wanted=lambda: False)
