@@ -1,6 +1,7 @@
 """Produce v0-2 and Fetch v0-3: clients from before message format 2, beside newer ones on the same topics."""
 
 import asyncio
+import json
 from typing import Any
 
 from kafka_py.base.errors import ErrorCode
@@ -109,16 +110,28 @@ async def test_down_conversion_can_be_switched_off(broker: LocalBroker) -> None:
     await broker.produce("t", batch())
     assert (await broker.fetch("t", 0, version=3)).error_code == ErrorCode.UNSUPPORTED_VERSION
     assert (await broker.fetch("t", 0, version=4)).error_code == NONE
-    # A follower of an old version has its records converted all the same: else it would never be in sync.
-    copied = await broker.fetch("t", 0, version=3, replica_id=broker.server.broker_id)
-    assert copied.error_code == NONE
-    assert {magic for magic, _ in records_of(copied.record_set)} == {1}
     await broker.create_topic(
         "old", configs={"message.downconversion.enable": "false", "message.format.version": "0.10.2"}
     )
     await broker.produce("old", sent(0), version=0)
     assert len(await read_all(broker, "old", 2, 3)) == 3
     assert (await broker.fetch("old", 0, version=1)).error_code == ErrorCode.UNSUPPORTED_VERSION
+
+
+@on_broker()
+async def test_followers_have_records_converted_where_consumers_do_not(broker: LocalBroker) -> None:
+    """A follower of an old version would never be in sync otherwise."""
+    znodes = broker.store.session
+    configs = {"version": 1, "config": {"message.downconversion.enable": "false"}}
+    await znodes.create("/config/topics/t", json.dumps(configs).encode())
+    assigned = {"version": 1, "partitions": {"0": [0, 1]}}  # broker 1 is not there
+    await znodes.create("/brokers/topics/t", json.dumps(assigned).encode())
+    await broker.until(lambda: broker.server.node.metadata.partition(TopicPartition("t", 0)) is not None)
+    await broker.produce("t", batch(), acks=1)
+    assert (await broker.fetch("t", 0, version=3)).error_code == ErrorCode.UNSUPPORTED_VERSION
+    copied = await broker.fetch("t", 0, version=3, replica_id=1)
+    assert copied.error_code == NONE
+    assert [magic for magic, _ in records_of(copied.record_set)] == [1]
 
 
 @on_broker()
