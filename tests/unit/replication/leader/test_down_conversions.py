@@ -231,7 +231,7 @@ def test_responses_are_smaller_while_many_wait_for_slow_clients(stored, monkeypa
     monkeypatch.setattr(down_conversions, "ALL_UNSENT_BYTES", 60_000)
     monkeypatch.setattr(down_conversions, "LEAST_RESPONSE_BYTES", 10_000)
     world = Conversions()
-    slow = {number: True for number in range(6)}
+    slow = dict.fromkeys(range(6), True)
     sizes = []
 
     def convert_next(is_unsent):
