@@ -70,11 +70,12 @@ def find_batch(
     begins_within: Bounds | None = None,
     first_read: int = HEADERS_AT_ONCE,
 ) -> BatchPlace | None:
-    """The first whole batch of [position, end) whose last offset is >= `offset`; None when there is none.
+    """The first batch of [position, end) whose last offset is >= `offset`; None when all are below it.
 
     begins_within: of the batch at `position`.
     first_read: BATCH_START if the batch at `position` is probably large and contains `offset`.
-    Raises CorruptBatch for an impossible size, NoBatchThere when the batch is not within `begins_within`.
+    Raises CorruptBatch for an impossible size, also one beyond `end`: a reader would otherwise go on in the next segment
+    and never know of the batches left out. Raises NoBatchThere when the batch is not within `begins_within`.
     """
     if begins_within is not None and (position < 0 or end - position < SIZE_UP_TO_MAGIC):
         raise NoBatchThere
@@ -86,7 +87,7 @@ def find_batch(
                 raise NoBatchThere
             begins_within = None
         if len(chunk) < SIZE_UP_TO_MAGIC:
-            return None
+            raise CorruptBatch("the file is shorter than it was", position)
         at, last_at = 0, len(chunk) - BATCH_START
         chunk = chunk.ljust(_PLACE.size, b"\0")
         while True:
@@ -95,7 +96,7 @@ def find_batch(
                 raise CorruptBatch(f"size {size} is below {_SMALLEST_SIZE_FIELD}", position + at)
             size += LOG_OVERHEAD
             if end - position - at < size:
-                return None
+                raise CorruptBatch("a batch reaches beyond the end of the file", position + at)
             last_offset = base_offset + last_offset_delta if magic >= 2 else base_offset
             if last_offset >= offset:
                 return BatchPlace(position + at, size, base_offset, last_offset)
@@ -103,6 +104,8 @@ def find_batch(
             if at > last_at:
                 break
         position += at
+    if position != end:
+        raise CorruptBatch("a batch reaches beyond the end of the file", position)
     return None
 
 

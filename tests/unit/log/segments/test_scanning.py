@@ -87,14 +87,29 @@ def test_a_place_where_no_batch_begins_is_refused():
             find_batch(file, position, segment.size, 2, begins_within=Bounds(*bounds))
 
 
-def test_an_impossible_size_is_corruption():
+@pytest.mark.parametrize("size", [1, 1 << 30])
+def test_an_impossible_size_is_corruption(size):
+    """Also one beyond the end: without an error a reader would go on in the next segment."""
     world = LogWorld()
     for _ in range(3):
         world.append(batch([b"x" * 50]))
     segment = world.log.segments[0]
     position = places(segment)[1][0]
-    segment.file().write(b"\0\0\0\1", position + 8)
+    segment.file().write(size.to_bytes(4, "big"), position + 8)
     assert find_batch(segment.file(), 0, segment.size, 0).base_offset == 0
     with pytest.raises(CorruptBatch) as caught:
         find_batch(segment.file(), 0, segment.size, 2)
     assert caught.value.position == position
+
+
+@pytest.mark.parametrize("left", [5, 40])
+def test_a_rest_that_is_no_whole_batch_is_corruption(left):
+    world = LogWorld()
+    for _ in range(3):
+        world.append(batch([b"x" * 50]))
+    segment = world.log.segments[0]
+    end = places(segment)[2][0] + left
+    assert find_batch(segment.file(), 0, end, 1).base_offset == 1
+    assert find_batch(segment.file(), 0, segment.size, 9) is None
+    with pytest.raises(CorruptBatch):
+        find_batch(segment.file(), 0, end, 2)
