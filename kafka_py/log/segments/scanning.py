@@ -74,8 +74,8 @@ def find_batch(
 
     begins_within: of the batch at `position`.
     first_read: BATCH_START if the batch at `position` is probably large and contains `offset`.
-    Raises CorruptBatch for an impossible size, also one beyond `end`: a reader would otherwise go on in the next segment
-    and never know of the batches left out. Raises NoBatchThere when the batch is not within `begins_within`.
+    Raises CorruptBatch for an impossible size, also one beyond `end`: a reader would otherwise go on in the next
+    segment and never know of the batches left out. Raises NoBatchThere when the batch is not within `begins_within`.
     """
     if begins_within is not None and (position < 0 or end - position < SIZE_UP_TO_MAGIC):
         raise NoBatchThere
