@@ -36,6 +36,9 @@ class ClientConnection(Protocol):
     batch_trust: object
     blocked: BlockedTime
 
+    @property
+    def queued_responses(self) -> int: ...
+
     def respond(self, slot: int, parts: list[bytes | FileSlice] | None, note: object = None) -> None: ...
 
     def long_poll(self, slot: int, end: Callable[[], object]) -> None: ...
