@@ -8,6 +8,7 @@ import itertools
 import os
 import signal
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -16,6 +17,9 @@ from kafka_py.testing.broker import BrokerProcess
 from kafka_py.testing.cluster import KafkaCluster
 from kafka_py.testing.peers.kerberos import KerberosRealm, missing
 from kafka_py.testing.processes import ZookeeperServer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 # Installed, kafka_py brings its plugin along under this very name; in a mere checkout it is named here.
 pytest_plugins = ["kafka_py.testing.pytest_plugin"]
@@ -91,6 +95,17 @@ def kerberos_realm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kerbero
         for name, value in (*made.kerberos.items(), ("JAVA_TOOL_OPTIONS", made.java_option)):
             patch.setenv(name, value)
         yield made
+
+
+@pytest.fixture(scope="session")
+def chromium() -> "Iterator[Browser]":
+    """Debian's Chromium, shared by all tests: make a context of your own, `with closing(chromium.new_context())`."""
+    from kafka_py.testing.browsers import started_chromium
+
+    with started_chromium() as browser:
+        if browser is None:
+            pytest.skip("there is no Chromium")
+        yield browser
 
 
 @pytest.fixture

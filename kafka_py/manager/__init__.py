@@ -1,1 +1,11 @@
-"""The web manager: pages and a JSON interface about clusters, through the asyncio clients (extra `manager`)."""
+"""The web manager: pages and a JSON interface about clusters, through the asyncio clients (extra `manager`).
+
+    settings.py  the settings file
+    clusters.py  clusters and their clients
+    services.py  the parts of a running manager
+    app.py       the ASGI application
+    server.py    serves it
+    identity/    users, sessions, roles, the audit log
+    web/         how a page comes about
+    pages/       the pages, one file per subject
+"""

@@ -15,6 +15,8 @@
     secured_zookeeper.py  a real ZooKeeper with TLS and logins
     local_broker.py      a whole broker on the test's loop
     cluster_views.py     leaders and in-sync sets as brokers tell them
+    browsers.py           Chromium, driven by Playwright
+    web_manager.py       the web manager, called or served
     znodes.py            znodes read and written by hand
     tls_ends.py          two ends of TLS without a broker
     certificate_files.py  certificates for brokers and clients

@@ -10,5 +10,6 @@
     logs.py        what its processes write
     roll.py        restarts its brokers one by one
     names.py       names of topics and groups for the completion
+    web.py         the web manager, served
     check.py       what is wrong with a file of settings
 """

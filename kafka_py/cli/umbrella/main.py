@@ -22,6 +22,7 @@ COMMANDS = {
     "status": "what runs of it, and whether all replicas are in sync",
     "logs": "what its processes write",
     "roll": "restarts its brokers one by one, with all replicas in sync in between",
+    "web": "serves the web manager, for clusters on any machine",
     "check": "what is wrong with a file of settings, of brokers, clients and pipelines",
 }
 """Modules in umbrella/, and what they are for."""

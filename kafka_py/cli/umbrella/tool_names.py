@@ -85,6 +85,9 @@ TOOLS = {
         ToolConnection("--producer.config", "", frozenset({"--producer-props"})),
     ),
     "consumer-perf-test": Tool("cli.perf.consumer_perf_test", "measures reading", _CONSUMER),
+    "manager": Tool(
+        "cli.umbrella.web", "serves the web manager", ToolConnection(instead=frozenset({"--settings", "--add-user"}))
+    ),
     "pipeline": Tool("pipeline.jobs.run", "runs a pipeline on Spark"),
     "run-class": Tool("cli.umbrella.tool_names", "runs a command by Apache Kafka's class name"),
     "server-start": Tool("cli.umbrella.tool_names", "runs one broker"),

@@ -1,0 +1,68 @@
+"""Sessions of browsers: kept in memory, found by the random id in a cookie, ended by time or logout."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from kafka_py.base.chance import Chance
+from kafka_py.base.clock import Clock
+from kafka_py.manager.identity.roles import WebUser
+
+MOST_SESSIONS = 2_000
+"""The one that was unused for longest is dropped for one more."""
+
+
+def new_token(chance: Chance) -> str:
+    """256 random bits as text."""
+    return f"{chance.number(0, (1 << 256) - 1):064x}"
+
+
+@dataclass(slots=True)
+class BrowserSession:
+    """csrf_token: what a form of this session must contain. notices: sentences for the next page, shown once."""
+
+    key: str
+    user: WebUser
+    csrf_token: str
+    opened_ms: float
+    used_ms: float
+    notices: list[str] = field(default_factory=list)
+
+
+class BrowserSessions:
+    """All sessions. idle_ms: an unused session ends after this; longest_ms: every session ends after this."""
+
+    def __init__(self, clock: Clock, chance: Chance, *, idle_ms: int, longest_ms: int) -> None:
+        self._clock = clock
+        self._chance = chance
+        self._idle_ms = idle_ms
+        self._longest_ms = longest_ms
+        self._sessions: OrderedDict[str, BrowserSession] = OrderedDict()
+        """The one used last is the last."""
+
+    def open(self, user: WebUser) -> BrowserSession:
+        """A new session with an id that was never used before."""
+        now_ms = self._clock.monotonic_ms()
+        session = BrowserSession(new_token(self._chance), user, new_token(self._chance), now_ms, now_ms)
+        self._sessions[session.key] = session
+        while len(self._sessions) > MOST_SESSIONS:
+            self._sessions.popitem(last=False)
+        return session
+
+    def find(self, key: str) -> BrowserSession | None:
+        """The session of a cookie; None for one that has ended or never existed. Counts as use."""
+        session = self._sessions.get(key)
+        if session is None:
+            return None
+        now_ms = self._clock.monotonic_ms()
+        if now_ms - session.used_ms > self._idle_ms or now_ms - session.opened_ms > self._longest_ms:
+            del self._sessions[key]
+            return None
+        session.used_ms = now_ms
+        self._sessions.move_to_end(key)
+        return session
+
+    def close(self, key: str) -> None:
+        """Ends a session."""
+        self._sessions.pop(key, None)

@@ -1,0 +1,20 @@
+"""All routes, in the order of the menus, and what runs beside them. A page is added here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+
+from kafka_py.manager.pages import brokers, login, overview
+from kafka_py.manager.services import ManagerServices
+from kafka_py.manager.web.routes import WebRoute
+
+ROUTES: tuple[WebRoute, ...] = (
+    *login.ROUTES,
+    *overview.ROUTES,
+    *brokers.ROUTES,
+)
+"""The first whose path fits is taken: /topics/new comes before /topics/{topic}."""
+
+BACKGROUND: tuple[Callable[[ManagerServices], AbstractAsyncContextManager[object]], ...] = ()
+"""Entered when the manager starts, in this order, and left when it ends."""

@@ -1,0 +1,63 @@
+"""A cluster of three brokers, the manager served for it, and pages of Chromium that fail on script errors."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page
+
+from kafka_py.manager.settings import ClusterSettings, ManagerSettings
+from kafka_py.testing.cluster import KafkaCluster
+from kafka_py.testing.web_manager import ServedManager
+
+AXE = Path(__file__).with_name("axe-core-4.14.1.min.js")
+
+
+@pytest.fixture(scope="module")
+def cluster(kafka_cluster_factory: Callable[..., KafkaCluster]) -> Iterator[KafkaCluster]:
+    with kafka_cluster_factory(brokers=3) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def manager(cluster: KafkaCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedManager]:
+    """Everybody may change things; a second cluster of the settings is down."""
+    clusters = (ClusterSettings("ours", cluster.bootstrap_servers), ClusterSettings("down", "127.0.0.1:1"))
+    settings = ManagerSettings(clusters, data=tmp_path_factory.mktemp("manager"), allow_changes=True)
+    with ServedManager(settings) as served:
+        yield served
+
+
+@pytest.fixture
+def page(chromium: Browser, manager: ServedManager) -> Iterator[Page]:
+    """A page of a new browser session, at no address yet; relative addresses are the manager's."""
+    errors: list[str] = []
+
+    def note(message: ConsoleMessage) -> None:
+        if message.type == "error" and "Failed to load resource" not in message.text:
+            errors.append(message.text)
+
+    with closing(chromium.new_context(base_url=manager.url)) as context:
+        page = context.new_page()
+        page.on("console", note)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("dialog", lambda dialog: errors.append(f"dialog: {dialog.message}"))
+        yield page
+    assert errors == []
+
+
+@pytest.fixture
+def serious_findings() -> Callable[[Page], list[str]]:
+    """What axe-core finds serious or critical on the page as it is."""
+
+    def find(page: Page) -> list[str]:
+        page.evaluate(AXE.read_text())  # over the debugger: the page's own policy would not let it in
+        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        return [
+            f"{each['id']}: {each['nodes'][0]['html']}"
+            for each in found["violations"]
+            if each["impact"] in ("serious", "critical")
+        ]
+
+    return find

@@ -1,0 +1,205 @@
+"""Logins, roles, CSRF tokens, dry runs, forms that are sent twice, and the audit log, through the whole application."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kafka_py.base.chance import Chance
+from kafka_py.manager.identity.roles import AccessRole
+from kafka_py.manager.identity.users import UsersFile, new_user
+from kafka_py.manager.pages import login
+from kafka_py.manager.web.answers import Effect, Failure, Page, PlannedChange
+from kafka_py.manager.web.requests import PageRequest
+from kafka_py.manager.web.routes import changes, reads
+from kafka_py.testing.clock import ManualClock
+from kafka_py.testing.web_manager import CalledManager
+
+PASSWORD = "a long password"
+APPLIED: list[str] = []
+
+
+async def show(_request: PageRequest) -> Page:
+    return Page("failure.html", Failure("none", "Things are fine"), "Things")
+
+
+async def change(request: PageRequest) -> PlannedChange:
+    name = request.text("name")
+
+    async def apply() -> str:
+        if name == "bad":
+            raise ValueError("it cannot be")
+        APPLIED.append(name)
+        return f"{name} was made."
+
+    return PlannedChange(f"Make {name}", f"make --name '{name}'", apply, "/things", [Effect(name, "", "made")])
+
+
+ROUTES = (*login.ROUTES, reads("/things", show, "Things.", Failure), changes("/things", change, "Makes a thing."))
+
+
+@pytest.fixture(autouse=True)
+def nothing_applied() -> None:
+    APPLIED.clear()
+
+
+@pytest.fixture(scope="module")
+def users(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("users") / "users"
+    file = UsersFile(path)
+    file.add(new_user("ann", AccessRole.ADMINISTRATOR, PASSWORD, Chance(1)))
+    file.add(new_user("ray", AccessRole.READER, PASSWORD, Chance(2)))
+    assert path.stat().st_mode & 0o77 == 0
+    return path
+
+
+def test_a_change_is_shown_first_and_made_when_it_is_sent_again(played: Callable[..., None]) -> None:
+    async def scene(manager: CalledManager) -> None:
+        shown = await manager.submit("/things", name="<b>x</b>")
+        assert (shown.status_code, APPLIED) == (200, [])
+        assert "make --name &#39;&lt;b&gt;x&lt;/b&gt;&#39;" in shown.text
+        made = await manager.submit("/things", name="x", step="apply", submission="1")
+        assert (made.status_code, made.headers["location"], APPLIED) == (303, "/things", ["x"])
+        assert "x was made." in (await manager.get("/things")).text
+        assert "x was made." not in (await manager.get("/things")).text
+
+    played(scene, routes=ROUTES, allow_changes=True)
+
+
+def test_a_form_that_is_sent_twice_makes_its_change_once(played: Callable[..., None]) -> None:
+    async def scene(manager: CalledManager) -> None:
+        for _ in range(2):
+            made = await manager.submit("/things", name="x", step="apply", submission="same")
+            assert made.status_code == 303
+        assert APPLIED == ["x"]
+        await manager.submit("/things", name="x", step="apply", submission="other")
+        assert APPLIED == ["x", "x"]
+
+    played(scene, routes=ROUTES, allow_changes=True)
+
+
+def test_a_form_without_the_sessions_token_changes_nothing(played: Callable[..., None]) -> None:
+    async def scene(manager: CalledManager) -> None:
+        await manager.get("/things")
+        for fields in ({}, {"csrf_token": "0" * 64}):
+            refused = await manager.client.post("/things", data={"name": "x", "step": "apply", **fields})
+            assert refused.status_code == 403
+        cross = await manager.client.post(
+            "/things", data={"name": "x", "step": "apply", "csrf_token": await manager.token()},
+            headers={"sec-fetch-site": "cross-site"},
+        )  # fmt: skip
+        assert (cross.status_code, APPLIED) == (403, [])
+        form = await manager.client.post("/api/things", data={"name": "x"})
+        assert (form.status_code, APPLIED) == (403, [])
+
+    played(scene, routes=ROUTES, allow_changes=True)
+
+
+def test_json_makes_a_change_at_once_unless_it_is_a_dry_run(played: Callable[..., None]) -> None:
+    async def scene(manager: CalledManager) -> None:
+        dry = (await manager.call("/things", name="x", dry_run=True)).json()
+        assert (dry["is_done"], dry["command_line"], APPLIED) == (False, "make --name 'x'", [])
+        assert dry["effects"] == [{"what": "x", "before": "", "after": "made"}]
+        done = (await manager.call("/things", name="x")).json()
+        assert (done["is_done"], done["message"], APPLIED) == (True, "x was made.", ["x"])
+        assert (await manager.call("/things")).json()["message"] == "The parameter name is missing"
+
+    played(scene, routes=ROUTES, allow_changes=True)
+
+
+@pytest.mark.parametrize("options", [{}, {"allow_changes": True, "is_read_only": True}])
+def test_a_manager_that_only_reads_refuses_changes(options: dict[str, bool], played: Callable[..., None]) -> None:
+    async def scene(manager: CalledManager) -> None:
+        refused = await manager.submit("/things", name="x", step="apply")
+        assert (refused.status_code, APPLIED) == (403, [])
+
+    played(scene, routes=ROUTES, **options)
+
+
+def test_whoever_is_not_logged_in_is_sent_to_the_form_and_back(played: Callable[..., None], users: Path) -> None:
+    async def scene(manager: CalledManager) -> None:
+        away = await manager.get("/things?page=2")
+        assert (away.status_code, away.headers["location"]) == (303, "/login?next=%2Fthings%3Fpage%3D2")
+        assert (await manager.get("/api/things")).status_code == 401
+        fragment = await manager.get("/things", headers={"hx-request": "true"})
+        assert (fragment.status_code, fragment.headers["hx-redirect"]) == (401, "/login?next=%2Fthings")
+        wrong = await manager.log_in("ann", "wrong")
+        assert (wrong.status_code, "is wrong" in wrong.text) == (401, True)
+        in_ = await manager.client.post("/login", data={"name": "ann", "password": PASSWORD, "next": "//evil.example/"})
+        assert (in_.status_code, in_.headers["location"]) == (303, "/")
+        cookie = in_.headers["set-cookie"].lower()
+        assert "httponly" in cookie and "samesite=lax" in cookie
+        assert (await manager.get("/things")).status_code == 200
+        assert (await manager.submit("/things", name="x", step="apply")).status_code == 303
+        await manager.submit("/logout")
+        assert (await manager.get("/things")).status_code == 303
+
+    played(scene, routes=ROUTES, users=users)
+
+
+def test_a_session_that_has_ended_changes_nothing_and_says_so(
+    played: Callable[..., None], users: Path, manager_clock: ManualClock
+) -> None:
+    async def scene(manager: CalledManager) -> None:
+        await manager.log_in("ann", PASSWORD)
+        token = await manager.token()
+        manager_clock.advance(61 * 60_000)
+        form = {"csrf_token": token, "name": "x", "step": "apply"}
+        away = await manager.client.post("/things", data=form)
+        assert (away.status_code, APPLIED) == (303, [])
+        assert "was not carried out" in (await manager.get(away.headers["location"])).text
+
+    played(scene, routes=ROUTES, users=users)
+
+
+def test_a_reader_may_look_but_not_change(played: Callable[..., None], users: Path, tmp_path: Path) -> None:
+    async def scene(manager: CalledManager) -> None:
+        await manager.log_in("ray", PASSWORD)
+        assert (await manager.get("/things")).status_code == 200
+        assert (await manager.submit("/things", name="x", step="apply")).status_code == 403
+        assert (await manager.call("/things", name="x")).status_code == 403
+        assert APPLIED == []
+
+    played(scene, routes=ROUTES, users=users)
+    entries = [json.loads(line) for line in (tmp_path / "audit.jsonl").read_text().splitlines()]
+    assert [(each["user"], each["action"], each["outcome"]) for each in entries] == [
+        ("ray", "login", "done"), ("ray", "POST /things", "refused"), ("ray", "POST /things", "refused")
+    ]  # fmt: skip
+
+
+def test_name_and_password_do_for_the_json_interface(played: Callable[..., None], users: Path) -> None:
+    async def scene(manager: CalledManager) -> None:
+        done = await manager.client.post("/api/things", json={"name": "x"}, auth=("ann", PASSWORD))
+        assert (done.status_code, APPLIED) == (200, ["x"])
+        assert (await manager.client.get("/api/things", auth=("ann", "wrong"))).status_code == 401
+        assert (await manager.client.get("/things", auth=("ann", PASSWORD))).status_code == 303
+
+    played(scene, routes=ROUTES, users=users)
+
+
+def test_failed_logins_make_the_next_one_wait(
+    played: Callable[..., None], users: Path, manager_clock: ManualClock
+) -> None:
+    async def scene(manager: CalledManager) -> None:
+        for _ in range(3):
+            assert (await manager.log_in("ann", "wrong")).status_code == 401
+        assert (await manager.log_in("ann", PASSWORD)).status_code == 429
+        manager_clock.advance(1_000)
+        assert (await manager.log_in("ann", PASSWORD)).status_code == 303
+
+    played(scene, routes=ROUTES, users=users)
+
+
+def test_what_was_done_and_what_failed_is_in_the_audit_log(played: Callable[..., None], tmp_path: Path) -> None:
+    async def scene(manager: CalledManager) -> None:
+        await manager.submit("/things", name="looked at only")
+        await manager.submit("/things", name="good", step="apply", submission="1")
+        assert (await manager.submit("/things", name="bad", step="apply", submission="2")).status_code == 500
+
+    played(scene, routes=ROUTES, allow_changes=True)
+    entries = [json.loads(line) for line in (tmp_path / "audit.jsonl").read_text().splitlines()]
+    assert [(each["outcome"], each["command_line"], each["detail"]) for each in entries] == [
+        ("done", "make --name 'good'", "good was made."), ("failed", "make --name 'bad'", "it cannot be")
+    ]  # fmt: skip
+    assert (tmp_path / "audit.jsonl").stat().st_mode & 0o77 == 0
