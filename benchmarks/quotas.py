@@ -1,18 +1,22 @@
 """What quotas cost: requests of one record with none, and with a thousand budgets in use; memory of a budget.
 
-    python -m benchmarks.quotas [--entities N] [--rounds N]
+    python -m benchmarks.quotas [--entities N] [--rounds N] [--short]
 
-Runs a broker in this process and hands its dispatcher produce requests of one record, each of another client id, as
-connections would: no sockets, so that only the broker's own work is compared. The limits are never reached. CPU time of
-the best of several rounds, each in turn without quotas, with a byte rate, and with byte rate and request time. Prints
-lines for people.
+First runs a broker in this process and hands its dispatcher produce requests of one record, each of another client id,
+as connections would: no sockets, so that only the dispatcher's own work is compared; CPU time of the best of several
+rounds. Then brokers of their own, and the CPU of one for a request, each client on a connection of its own: the median
+of many short rounds, each with all brokers in turn. One has no quotas, the others a byte rate, or byte rate and request
+time; the limits are never reached. A second one without quotas shows how far equal brokers differ. Prints lines for
+people.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import gc
+import statistics
 import tempfile
 import time
 import tracemalloc
@@ -20,20 +24,26 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from benchmarks.idempotence import cpu_us
+from benchmarks.load import Stream, run
+from benchmarks.protocol import Refused
+from benchmarks.servers import Server, broker, zookeeper
 from kafka_py.base.clock import SystemClock
 from kafka_py.broker.quotas.client_quotas import ClientQuotas
 from kafka_py.broker.quotas.quota_keys import QuotaEntity
 from kafka_py.broker.requests.dispatch import Dispatcher
 from kafka_py.broker.settings.configs import BrokerConfig
+from kafka_py.clients.admin.client import AdminClient
 from kafka_py.net.client_software import UNKNOWN_SOFTWARE
 from kafka_py.net.frames_out import BlockedTime
 from kafka_py.net.principal import ANONYMOUS
 from kafka_py.testing.local_broker import LocalBroker, batch
+from kafka_py.testing.topics import create_topic
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.wire.frames import encode_request
 from kafka_py.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
-REQUESTS = 2_000
+REQUESTS, TIMEOUT_S = 4_000, 60
 REQUEST_S = 0.000_03
 """What one of them takes, over a socket."""
 LIMITS = {
@@ -61,10 +71,12 @@ class Peer:
     principal = ANONYMOUS
     client_software = UNKNOWN_SOFTWARE
     batch_trust: object = None
+    budgets: Any = None
     closed = False
     read_s = 0.0
 
-    def __init__(self, dispatcher: Dispatcher) -> None:
+    def __init__(self, dispatcher: Dispatcher | None) -> None:
+        assert dispatcher is not None
         self._dispatcher = dispatcher
         self.answered = 0
         self.blocked = BlockedTime(time.monotonic)
@@ -92,10 +104,10 @@ def name_of(number: int) -> str:
     return f"client-{number:06}"
 
 
-async def microseconds(broker: LocalBroker, requests: list[bytes]) -> float:
-    """CPU time of one request."""
+async def microseconds(broker: LocalBroker, peers: list[Peer], requests: list[bytes]) -> float:
+    """CPU time of one request; a peer for each client."""
     assert broker.server.dispatcher is not None
-    peer = Peer(broker.server.dispatcher)
+    answered = sum(peer.answered for peer in peers)
     assert isinstance(broker.clock, StepClock)
     clock = broker.clock
     began_s = clock.at_s
@@ -104,10 +116,11 @@ async def microseconds(broker: LocalBroker, requests: list[bytes]) -> float:
     began = time.thread_time_ns()
     for number in range(REQUESTS):
         clock.at_s = began_s + number * REQUEST_S
-        broker.server.dispatcher.on_request(peer, number, bytearray(requests[number % len(requests)]))  # type: ignore[arg-type]
+        at = number % len(requests)
+        broker.server.dispatcher.on_request(peers[at], number, bytearray(requests[at]))  # type: ignore[arg-type]
     took_ns = time.thread_time_ns() - began
     gc.enable()
-    assert peer.answered == REQUESTS
+    assert sum(peer.answered for peer in peers) == answered + REQUESTS
     return took_ns / REQUESTS / 1000
 
 
@@ -123,16 +136,68 @@ async def compare(entities: int, rounds: int) -> None:
                 entity = QuotaEntity(None, name_of(each))
                 for _ in broker.server.node.quotas.applying(entity, limits):
                     pass
+        peers = {name: [Peer(broker.server.dispatcher) for _ in requests] for name, broker in brokers.items()}
         best = dict.fromkeys(brokers, float("inf"))
         for _ in range(rounds):
             for name, broker in brokers.items():
-                best[name] = min(best[name], await microseconds(broker, requests))
+                best[name] = min(best[name], await microseconds(broker, peers[name], requests))
                 await asyncio.sleep(0)
         least = best["no quota"]
         for name, took in best.items():
             print(f"{name:24} {took:7.2f} us a request, {took / least - 1:+.1%}", flush=True)
         for broker in brokers.values():
             await broker.stop()
+
+
+def accepted(body: memoryview) -> None:
+    error = int.from_bytes(body[4 + 4 + 2 + 1 + 4 + 4 :][:2], "big")
+    if error:
+        raise Refused(f"produce: error {error}")
+
+
+def connect_all(server: Server, entities: int) -> list[Stream]:
+    """A connection for each client."""
+    made = []
+    for number, each in enumerate(frames(entities)):
+        made.append(Stream(server.port, [len(each).to_bytes(4, "big") + each], 1, accepted))
+        if number % 100 == 0:
+            time.sleep(0.01)  # the queue of the listener is short
+    return made
+
+
+def broker_us(server: Server, streams: list[Stream]) -> float:
+    """The broker's CPU for one request."""
+    before, answers = cpu_us(server), sum(stream.answers for stream in streams)
+    for stream in streams:
+        stream.depth = 1
+    run(streams, TIMEOUT_S, REQUESTS)
+    return (cpu_us(server) - before) / (sum(stream.answers for stream in streams) - answers)
+
+
+def compare_brokers(entities: int, rounds: int) -> None:
+    """Prints what a request costs each broker, and by how much more than the first one in the same round."""
+    with zookeeper() as connect, contextlib.ExitStack() as stack:
+        brokers, streams = {}, {}
+        for name, limits in {"no quota": {}, **LIMITS, "no quota, another broker": {}}.items():
+            brokers[name] = server = stack.enter_context(broker(connect, {"log.cleaner.enable": "false"}))
+            create_topic([f"127.0.0.1:{server.port}"], "t", 1)
+            if limits:
+                with AdminClient({"bootstrap.servers": f"127.0.0.1:{server.port}"}) as admin:
+                    wanted = {key: float(value) for key, value in limits.items()}
+                    entity = (("client-id", name_of(number)) for number in range(entities))
+                    admin.alter_client_quotas({(each,): wanted for each in entity}).all()
+            streams[name] = connect_all(server, entities)
+        costs: dict[str, list[float]] = {name: [] for name in brokers}
+        names = list(brokers)
+        for number in range(rounds + 1):
+            for name in names[:: -1 if number % 2 else 1]:
+                took = broker_us(brokers[name], streams[name])
+                if number:  # the first round warms up
+                    costs[name].append(took)
+        for name, found in costs.items():
+            ratios = [one / other for one, other in zip(found, costs["no quota"], strict=True)]
+            print(f"{name:24} {statistics.median(found):7.2f} us a request over a socket, "
+                  f"{statistics.median(ratios) - 1:+.1%}", flush=True)  # fmt: skip
 
 
 def memory(entities: int) -> Iterator[str]:
@@ -161,11 +226,14 @@ def memory(entities: int) -> Iterator[str]:
 def main() -> None:
     table = argparse.ArgumentParser(description=__doc__)
     table.add_argument("--entities", type=int, default=1000)
-    table.add_argument("--rounds", type=int, default=12)
+    table.add_argument("--rounds", type=int, default=40)
+    table.add_argument("--short", action="store_true", help="without brokers of their own")
     options = table.parse_args()
     for line in memory(options.entities):
         print(line, flush=True)
-    asyncio.run(compare(options.entities, options.rounds))
+    asyncio.run(compare(options.entities, 12))
+    if not options.short:
+        compare_brokers(options.entities, options.rounds)
 
 
 if __name__ == "__main__":

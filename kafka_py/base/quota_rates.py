@@ -38,9 +38,10 @@ class SampledRate:
     """How much was recorded per second, over the samples of a Window.
 
     total: the sum of all samples. A rate never exceeds `total` divided by the window's `shortest_s`.
+    ends_ms: when the present sample is over; until then recording a value is adding it to `total`.
     """
 
-    __slots__ = ("_at", "_ends_ms", "_oldest_ms", "_others", "_samples", "total", "window")
+    __slots__ = ("_at", "_oldest_ms", "_others", "_samples", "ends_ms", "total", "window")
 
     def __init__(self, window: Window) -> None:
         self.window = window
@@ -48,12 +49,12 @@ class SampledRate:
         self._samples = array("d")  # start and sum of each sample; that of the present one is brought up to date late
         self._at = -2  # the present sample
         self._others = 0.0  # sum of the samples besides the present one
-        self._ends_ms = _NEVER  # when the present sample is over
+        self.ends_ms = _NEVER
         self._oldest_ms = 0.0  # the earliest start
 
     def record(self, value: float, now_ms: float) -> None:
         """Adds a value; a negative one takes an earlier value back."""
-        if now_ms >= self._ends_ms:
+        if now_ms >= self.ends_ms:
             self._begin(now_ms)
         self.total += value
 
@@ -75,7 +76,7 @@ class SampledRate:
 
     def _add_up(self) -> None:
         samples, at = self._samples, self._at
-        self._ends_ms = samples[at] + self.window.sample_ms
+        self.ends_ms = samples[at] + self.window.sample_ms
         self._oldest_ms = min(samples[::2])
         present = samples[at + 1]
         self._others = math.fsum(samples[1::2]) - present
@@ -116,7 +117,7 @@ class SampledRate:
 
     def is_idle_since(self, moment_ms: float) -> bool:
         """Whether nothing was recorded since then, give or take a sample."""
-        return self._ends_ms < moment_ms
+        return self.ends_ms < moment_ms
 
 
 def throttle_ms(rate: float, limit: float, spread_ms: float) -> float:

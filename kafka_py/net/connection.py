@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from kafka_py.net.client_software import UNKNOWN_SOFTWARE, ClientSoftware
 from kafka_py.net.connection_bounds import MOST_REQUEST_BYTES, MOST_REQUESTS, MOST_RESPONSE_BYTES, TURN_REQUESTS, TURN_S
@@ -34,8 +35,8 @@ class Connection:
     __slots__ = (
         "_backlog", "_backlog_since_s", "_began_s", "_early", "_flushing_soon", "_head", "_in_turn", "_long_polls",
         "_mutes", "_next_slot", "_notes", "_reads", "_ready", "_receiver", "_resuming", "_sender", "_services",
-        "_transport", "_waiting", "_waiting_bytes", "_writes", "batch_trust", "blocked", "client_software", "closed",
-        "fileno", "id", "is_active", "last_active_ms", "listener_name", "metrics", "on_request", "peer_host",
+        "_transport", "_waiting", "_waiting_bytes", "_writes", "batch_trust", "blocked", "budgets", "client_software",
+        "closed", "fileno", "id", "is_active", "last_active_ms", "listener_name", "metrics", "on_request", "peer_host",
         "peer_port", "principal", "read_s", "security_protocol", "stage",
     )  # fmt: skip
 
@@ -78,6 +79,7 @@ class Connection:
         self.client_software = UNKNOWN_SOFTWARE
         self.batch_trust: object = None
         """What the produce handler notes about the batches of this connection; None before the first."""
+        self.budgets: Any = None  # what quotas note about it
         self._in_turn = self._flushing_soon = False
         self._mutes = 0
         self._reads = self._writes = False

@@ -204,7 +204,8 @@ class BlockedTime:
 
     def take_s(self) -> float:
         """The time since the last call. What waits now has ended to do so."""
-        self.end()
+        if self._since_s is not None:
+            self.end()
         sum_s, self._sum_s = self._sum_s, 0.0
         return sum_s
 

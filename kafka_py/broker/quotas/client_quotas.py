@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Mapping
 from kafka_py.base.options import MAX_LONG
 from kafka_py.base.quota_rates import SampledRate, Window
 from kafka_py.broker.quotas.callback import CallbackLimits, GuardedCallback, QuotaCallback
-from kafka_py.broker.quotas.manager import QuotaManager
+from kafka_py.broker.quotas.manager import Era, QuotaManager
 from kafka_py.broker.quotas.precedence import ConfiguredLimits, Limits
 from kafka_py.broker.quotas.quota_keys import CLIENT_KEYS, QuotaEntity, QuotaType, limit_in
 from kafka_py.broker.quotas.sensors import Budget, MutationBudget
@@ -22,7 +22,11 @@ _log = logging.getLogger(__name__)
 
 
 class ClientQuotas:
-    """All four types. exempt: request time of what is never throttled; recorded while the type REQUEST is on."""
+    """All four types.
+
+    exempt: request time of what is never throttled; recorded while the type REQUEST is on.
+    era: begins anew when the budget of a client may be another one.
+    """
 
     def __init__(self, config: QuotaOptions, callback: QuotaCallback | None = None) -> None:
         self._callback = None if callback is None else GuardedCallback(callback)
@@ -33,13 +37,14 @@ class ClientQuotas:
         )
         produce, fetch, request, mutation = (self._limits(each, config) for each in QuotaType)
         is_fixed = callback is None
-        self.produce = QuotaManager(QuotaType.PRODUCE, produce, window, Budget, is_fixed=is_fixed)
-        self.fetch = QuotaManager(QuotaType.FETCH, fetch, window, Budget, is_fixed=is_fixed)
+        self.era = era = Era()
+        self.produce = QuotaManager(QuotaType.PRODUCE, produce, window, Budget, era, is_fixed=is_fixed)
+        self.fetch = QuotaManager(QuotaType.FETCH, fetch, window, Budget, era, is_fixed=is_fixed)
         self.request = QuotaManager(
-            QuotaType.REQUEST, request, window, Budget, longest_ms=window.sample_ms, is_fixed=is_fixed
+            QuotaType.REQUEST, request, window, Budget, era, longest_ms=window.sample_ms, is_fixed=is_fixed
         )
         self.mutation = QuotaManager(
-            QuotaType.CONTROLLER_MUTATION, mutation, mutations, MutationBudget, is_fixed=is_fixed
+            QuotaType.CONTROLLER_MUTATION, mutation, mutations, MutationBudget, era, is_fixed=is_fixed
         )
         self.exempt = SampledRate(window)
 

@@ -31,6 +31,15 @@ Client = tuple[Principal, str]
 """A principal and a client id."""
 
 
+class Era:
+    """Budgets that were looked up are those of their clients as long as `number` is the same."""
+
+    __slots__ = ("number",)
+
+    def __init__(self) -> None:
+        self.number = 0
+
+
 class QuotaManager(Generic[B]):
     """The budgets of one type.
 
@@ -39,8 +48,8 @@ class QuotaManager(Generic[B]):
     """
 
     def __init__(
-        self, quota_type: QuotaType, limits: Limits, window: Window, make: type[B], *, longest_ms: float | None = None,
-        is_fixed: bool = True,
+        self, quota_type: QuotaType, limits: Limits, window: Window, make: type[B], era: Era, *,
+        longest_ms: float | None = None, is_fixed: bool = True,
     ) -> None:  # fmt: skip
         """longest_ms: bound of throttle times. is_fixed: whether a client's budget changes with the limits only."""
         self.type = quota_type
@@ -49,7 +58,8 @@ class QuotaManager(Generic[B]):
         self.muted = 0
         self._make = make
         self._longest_ms = LONGEST_THROTTLE_MS if longest_ms is None else longest_ms
-        self._is_fixed = is_fixed
+        self.is_fixed = is_fixed
+        self._era = era
         self._budgets: dict[Tags, B] = {}
         self._full_at = MOST_BUDGETS
         self.is_on = limits.is_on
@@ -68,7 +78,7 @@ class QuotaManager(Generic[B]):
 
     def find(self, client: Client) -> B:
         """The budget of a client that is not known yet."""
-        if not self._is_fixed and self.limits.must_reset():
+        if not self.is_fixed and self.limits.must_reset():
             for _ in self.resetting_limits():
                 pass
         tags = self.limits.tags_of(*client)
@@ -78,15 +88,19 @@ class QuotaManager(Generic[B]):
                 self._forget_oldest()
             budget = self._make(tags, self.window, self.limits.limit_of(tags), self._longest_ms)
             self._budgets[tags] = budget
-        if self._is_fixed:
+        if self.is_fixed:
             if len(self.known) >= _MOST_NOTED:
                 self.known.clear()
             self.known[client] = budget
         return budget
 
+    def _forget_known(self) -> None:
+        self.known.clear()
+        self._era.number += 1
+
     def _forget_oldest(self) -> None:
         """Makes room. Those that remain count as new, so that others are looked at the next time."""
-        self.known.clear()
+        self._forget_known()
         for tags in list(islice(self._budgets, _LOOKED_AT_WHEN_FULL)):
             budget = self._budgets.pop(tags)
             if budget.is_over:
@@ -106,7 +120,7 @@ class QuotaManager(Generic[B]):
 
     def resetting_limits(self) -> Generator[None, None, None]:
         """Gives every budget the limit that it has now, in steps (base/turns.py); what was used remains."""
-        self.known.clear()
+        self._forget_known()
         for number, (tags, budget) in enumerate(list(self._budgets.items()), 1):
             budget.set_limit(self.limits.limit_of(tags))
             if number % _LOOKED_AT_A_STEP == 0:
@@ -114,7 +128,7 @@ class QuotaManager(Generic[B]):
 
     def removing_idle(self, now_ms: float) -> Generator[None, None, None]:
         """Removes budgets that are idle, in steps (base/turns.py)."""
-        self.known.clear()  # many clients may share a budget, and each was noted
+        self._forget_known()  # many clients may share a budget, and each was noted
         for number, (tags, budget) in enumerate(list(self._budgets.items()), 1):
             if budget.is_idle_since(now_ms - IDLE_MS):
                 self._budgets.pop(tags, None)

@@ -47,10 +47,11 @@ class ThrottleTimes:
 class Budget(SampledRate):
     """A budget that is a rate: bytes, or percents of a thread's time.
 
-    limit: per second; None for none. longest_ms: of a throttle time.
+    limit: per second; None for none. longest_ms: of a throttle time. enough: up to this `total` no throttle time is
+    possible, because no window is shorter.
     """
 
-    __slots__ = ("_enough", "_limit", "_longest_ms", "tags", "times")
+    __slots__ = ("_limit", "_longest_ms", "enough", "tags", "times")
 
     def __init__(self, tags: Tags, window: Window, limit: float | None, longest_ms: float) -> None:
         super().__init__(window)
@@ -67,14 +68,14 @@ class Budget(SampledRate):
     def set_limit(self, limit: float | None) -> None:
         """Replaces the limit; what was used remains."""
         self._limit = limit
-        self._enough = math.inf if limit is None else limit * self.window.shortest_s
+        self.enough = math.inf if limit is None else limit * self.window.shortest_s
 
     def charge(self, value: float, now_ms: float) -> int:
         """Records a value; returns the throttle time in ms, 0 when the rate is within the limit."""
-        if now_ms >= self._ends_ms:
+        if now_ms >= self.ends_ms:
             self._begin(now_ms)
         self.total += value
-        if self.total <= self._enough:  # no window is shorter, so that the rate is within the limit
+        if self.total <= self.enough:
             return 0
         return self.time_over(now_ms)
 
@@ -87,7 +88,7 @@ class Budget(SampledRate):
     @property
     def is_over(self) -> bool:
         """Whether more was used than the limit allows, so that to forget the budget would lift its throttling."""
-        return self.total > self._enough
+        return self.total > self.enough
 
     def note_throttled(self, time_ms: float, now_ms: float) -> None:
         """Counts a throttle time that is applied."""

@@ -294,7 +294,7 @@ class Dispatcher:
 
     def on_sent(self, contexts: list[Any], began_s: float, ended_s: float) -> None:
         """Records the times of these requests, whose responses were sent from `began_s` to `ended_s`."""
-        if self._throttling is not None:
+        if self._throttling is not None and self._throttling.request.is_on:
             self._throttling.on_sent(contexts, began_s, ended_s)
         for context in contexts:
             moments = (

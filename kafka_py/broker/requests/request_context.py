@@ -34,6 +34,7 @@ class ClientConnection(Protocol):
     read_s: float
     client_software: ClientSoftware
     batch_trust: object
+    budgets: Any
     blocked: BlockedTime
 
     @property

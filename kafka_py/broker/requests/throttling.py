@@ -20,6 +20,7 @@ from kafka_py.broker.observe.metrics import FETCH_FOLLOWER
 from kafka_py.broker.quotas.client_quotas import ClientQuotas
 from kafka_py.broker.quotas.manager import QuotaManager
 from kafka_py.broker.quotas.mutations import Mutations
+from kafka_py.broker.quotas.sensors import Budget
 from kafka_py.broker.requests.request_context import EncodedResponse, RequestContext
 from kafka_py.broker.requests.routes import ROUTES, QuotaClass
 from kafka_py.net.principal import Principal
@@ -39,20 +40,40 @@ Charging = Callable[[RequestContext, Any, float], Charge]
 """(context, response, now in seconds)"""
 
 
+class ClientBudgets:
+    """The budgets of a connection's client for Produce, the most frequent request; None: that quota is off.
+
+    Kept by the connection for the next request of this client id in the same era. With a thousand clients this saves
+    most of what quotas cost, which is memory that is not in the processor's caches.
+    """
+
+    __slots__ = ("client_id", "era", "produce", "request")
+
+    def __init__(self, client_id: str | None, era: int, produce: Budget | None, request: Budget | None) -> None:
+        self.client_id = client_id
+        self.era = era
+        self.produce = produce
+        self.request = request
+
+
 class Throttling:
-    """Charges requests and throttles their clients. All on the event loop."""
+    """Charges requests and throttles their clients. All on the event loop.
+
+    request: the quota of request time.
+    """
 
     def __init__(
         self, quotas: ClientQuotas, send: Send, now_s: Callable[[], float], schedule: Schedule
     ) -> None:
         self._produce, self._fetch = quotas.produce, quotas.fetch
-        self._request, self._mutation = quotas.request, quotas.mutation
+        self.request, self._mutation = quotas.request, quotas.mutation
         self._exempt = quotas.exempt
+        self._era = quotas.era
         self._send = send
         self._now_s = now_s
         self._schedule = schedule
         charges: dict[QuotaClass, Charging] = {
-            QuotaClass.PRODUCE: self._charge_produce,
+            QuotaClass.PRODUCE: self._charge_unanswered_produce,
             QuotaClass.FETCH: self._charge_fetch,
             QuotaClass.REQUEST: self._charge_request,
             QuotaClass.MUTATION: self._charge_mutation,
@@ -65,12 +86,51 @@ class Throttling:
     # ---- responses
 
     def answer(self, context: RequestContext, response: Any, parts: list[bytes | FileSlice] | None = None) -> None:
-        """Charges a request whose response is ready, sends the response, and mutes the connection if need be."""
-        over = self._charges[context.api.key](context, response, self._now_s())
+        """Charges a request whose response is ready, sends the response, and mutes the connection if need be.
+
+        Produce, the hot path, is charged without a call unless a sample is over or a limit near: see Budget.charge.
+        """
+        now_s = self._now_s()
+        if context.api.key or response is None:
+            over = self._charges[context.api.key](context, response, now_s)
+        else:
+            mine = context.connection.budgets
+            if mine is None or mine.client_id != context.client_id or mine.era != self._era.number:
+                mine = self._look_up(context)
+            now_ms = now_s * 1000.0
+            over, time_ms = None, 0
+            budget = mine.produce
+            if budget is not None:
+                total = budget.total + context.request_bytes
+                if total <= budget.enough and now_ms < budget.ends_ms:
+                    budget.total = total
+                else:
+                    time_ms = budget.charge(context.request_bytes, now_ms)
+                    over = (time_ms, self._produce) if time_ms else None
+            budget = mine.request
+            if budget is not None:
+                used = ((context.parked_s or now_s) - context.started_s) * PERCENT
+                total = budget.total + used
+                if total <= budget.enough and now_ms < budget.ends_ms:
+                    budget.total = total
+                else:
+                    used_ms = budget.charge(used, now_ms)
+                    over = (used_ms, self.request) if used_ms and used_ms >= time_ms else over
         if over is None:
             self._send(context, response, parts)
         else:
             self._throttle(context, response, *over)
+
+    def _look_up(self, context: RequestContext) -> ClientBudgets:
+        """The budgets of the client, which its connection keeps unless a plug-in may decide otherwise each time."""
+        client, produce, request = _client(context), self._produce, self.request
+        mine = ClientBudgets(
+            context.client_id, self._era.number, produce.budget_of(client) if produce.is_on else None,
+            request.budget_of(client) if request.is_on else None,
+        )  # fmt: skip
+        if produce.is_fixed:
+            context.connection.budgets = mine
+        return mine
 
     def _throttle(self, context: RequestContext, response: Any, time_ms: int, manager: QuotaManager[Any]) -> None:
         budget = manager.budget_of(_client(context))
@@ -89,7 +149,7 @@ class Throttling:
     # ---- what counts against which quota
 
     def _charge_request(self, context: RequestContext, _response: Any, now_s: float) -> Charge:
-        request = self._request
+        request = self.request
         if not request.is_on:
             return None
         time_ms = request.budget_of(_client(context)).charge(_used_time(context, now_s), now_s * 1000.0)
@@ -98,27 +158,18 @@ class Throttling:
     def _charge_exempt(self, context: RequestContext, response: Any, now_s: float) -> Charge:
         if getattr(response, "error_code", None) == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
             return self._charge_request(context, response, now_s)
-        if self._request.is_on:
+        if self.request.is_on:
             self._exempt.record(_used_time(context, now_s), now_s * 1000.0)
         return None
 
-    def _charge_produce(self, context: RequestContext, response: Any, now_s: float) -> Charge:
-        """Bytes of the request, and its time unless there is no response. With few calls, for it is the hot path."""
-        client = context.connection.principal, context.client_id or ""
-        produce, request, bytes_ms = self._produce, self._request, 0
-        if produce.is_on:
-            budget = produce.known.get(client) or produce.find(client)
-            bytes_ms = budget.charge(context.request_bytes, now_s * 1000.0)
-        if request.is_on:
-            used = _used_time(context, now_s)
-            if response is None:
-                self._exempt.record(used, now_s * 1000.0)
-            else:
-                budget = request.known.get(client) or request.find(client)
-                time_ms = budget.charge(used, now_s * 1000.0)
-                if time_ms and time_ms >= bytes_ms:
-                    return time_ms, request
-        return (bytes_ms, produce) if bytes_ms else None
+    def _charge_unanswered_produce(self, context: RequestContext, _response: Any, now_s: float) -> Charge:
+        """Without a response the bytes count, and the time is exempt."""
+        if self.request.is_on:
+            self._exempt.record(_used_time(context, now_s), now_s * 1000.0)
+        if not self._produce.is_on:
+            return None
+        time_ms = self._produce.budget_of(_client(context)).charge(context.request_bytes, now_s * 1000.0)
+        return (time_ms, self._produce) if time_ms else None
 
     def _charge_mutation(self, context: RequestContext, response: Any, now_s: float) -> Charge:
         """The handler has put the throttle time of its mutations into the response."""
@@ -163,17 +214,27 @@ class Throttling:
     # ---- sent responses
 
     def on_sent(self, contexts: list[RequestContext], began_s: float, ended_s: float) -> None:
-        """Records the time in which these responses of one connection were sent; it counts at the next request."""
-        request = self._request
-        if not request.is_on:
-            return
-        waited_s = contexts[0].connection.blocked.take_s()
-        share = max(ended_s - began_s - waited_s, 0.0) * PERCENT / len(contexts)
+        """Records the time in which these responses of one connection were sent; it counts at the next request.
+
+        Called while request time is measured.
+        """
+        connection = contexts[0].connection
+        share = max(ended_s - began_s - connection.blocked.take_s(), 0.0) * PERCENT / len(contexts)
+        ended_ms = ended_s * 1000.0
         for context in contexts:
-            if context.metrics.name == FETCH_FOLLOWER or ROUTES[context.api.key].throttle is QuotaClass.EXEMPT:
-                self._exempt.record(share, ended_s * 1000.0)
+            mine = connection.budgets
+            if context.api.key or mine is None or mine.client_id != context.client_id or mine.request is None:
+                self._record_sending(context, share, ended_ms)
+            elif ended_ms < mine.request.ends_ms:
+                mine.request.total += share
             else:
-                request.budget_of(_client(context)).record(share, ended_s * 1000.0)
+                mine.request.record(share, ended_ms)
+
+    def _record_sending(self, context: RequestContext, share: float, ended_ms: float) -> None:
+        if context.metrics.name == FETCH_FOLLOWER or ROUTES[context.api.key].throttle is QuotaClass.EXEMPT:
+            self._exempt.record(share, ended_ms)
+        else:
+            self.request.budget_of(_client(context)).record(share, ended_ms)
 
 
 def longer(by_request: Charge, other_ms: int, other: QuotaManager[Any]) -> Charge:

@@ -74,6 +74,7 @@ class _Peer:
         self.principal: Principal = ANONYMOUS
         self.client_software = UNKNOWN_SOFTWARE
         self.batch_trust: object = None
+        self.budgets: object = None
         self.ended = 0
 
     def respond(self, slot: int, parts: list[bytes | FileSlice] | None, note: object = None) -> None:

@@ -56,6 +56,7 @@ class Client:
     listener_name, peer_host, peer_port = "PLAINTEXT", "127.0.0.1", 4711
     principal = ANONYMOUS
     read_s = 0.0
+    budgets: Any = None
 
     def __init__(self, dispatcher: Dispatcher, send_s: float = 0.0) -> None:
         self.dispatcher = dispatcher
@@ -82,9 +83,9 @@ class Client:
 class World:
     """A dispatcher with quotas of the client "c", and handlers that take `handler_ms`."""
 
-    def __init__(self, **limits: float) -> None:
+    def __init__(self, callback: Any = None, **limits: float) -> None:
         self.clock = ManualClock()
-        self.quotas = ClientQuotas(BrokerConfig.parse({"zookeeper.connect": "z"}))
+        self.quotas = ClientQuotas(BrokerConfig.parse({"zookeeper.connect": "z"}), callback)
         self.node: Any = SimpleNamespace(authorizer=ALLOW_ALL, clock=self.clock, quotas=self.quotas, throttling=None)
         self.metrics = AllRequestMetrics(MetricRegistry(self.clock))
         self.dispatcher = Dispatcher(self.node, self.metrics)  # type: ignore[arg-type]
@@ -94,14 +95,17 @@ class World:
         self.quotas.when_on(
             lambda: self.dispatcher.throttle(self.quotas, lambda ms, then: self.scheduled.append((ms, then)))
         )
-        for _ in self.quotas.applying(QuotaEntity(None, "c"), {key: str(limit) for key, limit in limits.items()}):
+        self.limit("c", **limits)
+
+    def limit(self, client_id: str, **limits: float) -> None:
+        for _ in self.quotas.applying(QuotaEntity(None, client_id), {key: str(each) for key, each in limits.items()}):
             pass
 
-    def send(self, request: Any, version: int) -> None:
-        frame = bytearray(encode_request(request, version, 77, "c")[4:])
+    def send(self, request: Any, version: int, client_id: str = "c") -> None:
+        frame = bytearray(encode_request(request, version, 77, client_id)[4:])
         self.dispatcher.on_request(self.client, 0, frame)  # type: ignore[arg-type]
 
-    def ask(self, request: Any, version: int, response: Any) -> Any:
+    def ask(self, request: Any, version: int, response: Any, client_id: str = "c") -> Any:
         """The response as the client gets it, or None."""
         key, cls = APIS[type(request)]
 
@@ -115,7 +119,7 @@ class World:
             return response
 
         self.dispatcher._services[int(key)].handle = handle
-        self.send(request, version)
+        self.send(request, version, client_id)
         parts = self.client.answers[-1]
         if parts is None:
             return None
@@ -201,6 +205,75 @@ def test_produced_bytes_are_header_and_body_and_a_tie_is_request_time() -> None:
     assert answer.throttle_time_ms == 10_000
     assert world.quotas.produce.muted == 1
     assert [budget.total for budget in world.quotas.produce.budgets] == [2 * size]
+
+
+def test_request_time_mutes_when_both_throttle_times_are_equal() -> None:
+    size = len(encode_request(PRODUCE, 8, 77, "c")) - 4
+    world = World(producer_byte_rate=size / 11, request_percentage=1.0)
+    world.handler_ms = 200
+    assert world.ask(PRODUCE, 8, ProduceResponse(responses=[])).throttle_time_ms == 1000
+    assert (world.quotas.produce.muted, world.quotas.request.muted) == (0, 1)
+
+
+def test_bytes_mute_when_their_throttle_time_is_longer() -> None:
+    world = World(producer_byte_rate=1.0, request_percentage=1.0)
+    world.handler_ms = 200
+    assert world.ask(PRODUCE, 8, ProduceResponse(responses=[])).throttle_time_ms > 1000
+    assert (world.quotas.produce.muted, world.quotas.request.muted) == (1, 0)
+
+
+def test_what_a_connection_has_looked_up_is_its_clients_until_limits_change() -> None:
+    world = World(producer_byte_rate=1_000_000.0)
+    world.limit("d", producer_byte_rate=1.0)
+
+    def throttle_ms(client_id: str) -> int:
+        asked: int = world.ask(PRODUCE, 8, ProduceResponse(responses=[]), client_id).throttle_time_ms
+        return asked
+
+    assert [throttle_ms(each) > 0 for each in ("c", "d", "c")] == [False, True, False]
+    world.limit("c", producer_byte_rate=1.0)
+    world.limit("d", producer_byte_rate=1_000_000.0)
+    assert [throttle_ms(each) > 0 for each in ("c", "d")] == [True, False]
+    world.limit("d", producer_byte_rate=1_000_000.0, request_percentage=0.001)
+    world.handler_ms = 1
+    assert throttle_ms("d") == 1000
+
+
+def test_an_idle_budget_is_replaced_for_open_connections_too() -> None:
+    world = World(producer_byte_rate=1_000_000.0)
+    world.ask(PRODUCE, 8, ProduceResponse(responses=[]))
+    [before] = world.quotas.produce.budgets
+    world.clock.advance(4_000_000)
+    for _ in world.quotas.removing_idle(world.clock.monotonic_ms()):
+        pass
+    assert world.quotas.produce.budgets == []
+    world.ask(PRODUCE, 8, ProduceResponse(responses=[]))
+    [after] = world.quotas.produce.budgets
+    assert after is not before
+    assert after.total > 0
+
+
+def test_a_plug_in_is_asked_at_every_record() -> None:
+    class Plugin:
+        """Has one budget for each number of calls."""
+
+        calls = 0
+
+        def quota_metric_tags(self, _type: str, _principal: object, _client_id: str) -> dict[str, str]:
+            self.calls += 1
+            return {"call": str(self.calls)}
+
+        def quota_limit(self, _type: str, _tags: object) -> float | None:
+            return None
+
+        def quota_reset_required(self, _type: str) -> bool:
+            return False
+
+    world = World(Plugin())
+    for _ in range(3):
+        before = len(world.quotas.produce.budgets)
+        world.ask(PRODUCE, 8, ProduceResponse(responses=[]))
+        assert len(world.quotas.produce.budgets) == before + 1
 
 
 def test_without_acks_the_connection_is_muted_and_the_time_exempt() -> None:
