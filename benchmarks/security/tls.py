@@ -1,6 +1,6 @@
 """What TLS costs: records in and out over a plain and a TLS listener of one broker, new connections, idle ones.
 
-    python -m benchmarks.tls [--records N] [--apache] [--idle N]
+    python -m benchmarks.security.tls [--records N] [--apache] [--idle N]
 
 librdkafka writes and reads records of 100 bytes, uncompressed, over TLS 1.3. On few processors it shares them with the
 broker, so the broker's own CPU time is the fairer figure. New connections are made by OpenSSL's client, one after the

@@ -1,6 +1,6 @@
 """What an authorizer costs small requests: a broker with ten thousand ACLs beside one that allows everything.
 
-    python -m benchmarks.authorization [--acls N] [--rounds N]
+    python -m benchmarks.security.authorization [--acls N] [--rounds N]
 
 First what a decision costs by itself, in CPU time of this process: one that is remembered, one that is not. Then what
 whole Produce requests of one record cost the broker in CPU, the lower quartiles of many short rounds in turn. Prints

@@ -1,0 +1,1 @@
+"""What keeps clients out costs: authorization.py (ACLs), tls.py. Each is a command of its own."""
