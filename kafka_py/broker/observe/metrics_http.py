@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Iterator
+from email.utils import formatdate
 
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.broker.observe.metrics import ProcessMetrics, count_open_files
@@ -82,7 +83,11 @@ class MetricsServer:
         self, writer: asyncio.StreamWriter, status: str, body: bytes, *, plain: bool = False, is_head: bool = False
     ) -> None:
         kind = "text/plain; charset=utf-8" if plain else CONTENT_TYPE
-        head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+        date = formatdate(self._registry.clock.wall_ms() / 1000, usegmt=True)  # by which machines' clocks are compared
+        head = (
+            f"HTTP/1.1 {status}\r\nDate: {date}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
+            "Connection: close\r\n\r\n"
+        )
         writer.write(head.encode())
         if not is_head:
             writer.write(body)

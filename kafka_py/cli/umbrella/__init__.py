@@ -12,4 +12,5 @@
     names.py       names of topics and groups for the completion
     web.py         the web manager, served
     check.py       what is wrong with a file of settings
+    doctor.py      what is wrong with a cluster
 """

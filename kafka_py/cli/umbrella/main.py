@@ -24,6 +24,7 @@ COMMANDS = {
     "roll": "restarts its brokers one by one, with all replicas in sync in between",
     "web": "serves the web manager, for clusters on any machine",
     "check": "what is wrong with a file of settings, of brokers, clients and pipelines",
+    "doctor": "what is wrong with a cluster or with the way to it, and what repairs it",
 }
 """Modules in umbrella/, and what they are for."""
 

@@ -1,0 +1,57 @@
+"""What the probes make of answers: ZooKeeper's srvr, pages of metrics, certificates."""
+
+from kafka_py.operations.doctor.metrics_probe import values_in
+from kafka_py.operations.doctor.tls_probe import certificate_of
+from kafka_py.operations.doctor.zookeeper_probe import server_seen
+from kafka_py.security.tls.certificates import Authority
+
+SRVR = """\
+Zookeeper version: 3.5.9-83df9301aa5c2a5d284a9940177808c01bc35cef, built on 01/06/2021 19:49 GMT
+Latency min/avg/max: 0/1.25/37
+Received: 95
+Sent: 94
+Connections: 2
+Outstanding: 3
+Zxid: 0x34
+Mode: follower
+Node count: 5
+"""
+
+
+def test_the_answer_to_srvr_has_mode_latencies_and_waiting_requests() -> None:
+    seen = server_seen("a:1", SRVR.splitlines(), 2.0)
+    assert (seen.fault, seen.mode, seen.average_latency_ms, seen.most_latency_ms, seen.outstanding) == (
+        "", "follower", 1.25, 37.0, 3
+    )  # fmt: skip
+
+
+def test_an_answer_without_mode_is_a_fault() -> None:
+    assert server_seen("a:1", ["This instance is not currently serving requests"], 1.0).fault.startswith("This")
+    assert server_seen("a:1", [], 1.0).fault
+    assert server_seen("a:1", ["Mode: leader", "Latency min/avg/max: ?"], 1.0).average_latency_ms == -1.0
+
+
+def test_known_samples_of_a_page_are_summed() -> None:
+    page = """\
+# HELP process_open_fds Open files
+process_open_fds 12
+process_max_fds 1024.0 1700000000000
+jvm_memory_bytes_used{area="heap"} 5.0E7
+jvm_memory_bytes_used{area="nonheap"} 1.0E9
+unknown_thing{a="b"} 3
+process_resident_memory_bytes nonsense
+"""
+    assert values_in(page.splitlines()) == {
+        "process_open_fds": 12.0, "process_max_fds": 1024.0, "jvm_memory_bytes_used": 5.0e7
+    }  # fmt: skip
+
+
+def test_a_certificate_says_for_whom_and_how_long_it_is() -> None:
+    authority = Authority(1_700_000_000_000)
+    issued = authority.issue("broker", ["localhost", "127.0.0.1"], days=(-1, 20)).certificate
+    from cryptography.hazmat.primitives.serialization import Encoding
+
+    seen = certificate_of(issued.public_bytes(Encoding.DER))
+    assert (seen.subject, seen.names, seen.is_self_signed) == ("CN=broker", ("localhost", "127.0.0.1"), False)
+    assert round((seen.not_after_ms - 1_700_000_000_000) / 86_400_000) == 20
+    assert "authority" in seen.issuer
