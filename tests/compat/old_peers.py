@@ -17,6 +17,9 @@ from kafka_py.testing.peers.apache import Jars
 OLD_CODECS = ("none", "gzip", "snappy", "lz4")
 JAVA_VERSIONS = {"0.8.2.2": 0, "0.9.0.1": 0, "0.10.0.1": 1, "0.10.2.2": 1, "0.11.0.3": 2, "1.1.1": 2}
 """Releases of the Java clients, and the newest message format that each knows."""
+FORMATS = {"0.9.0": 0, "0.10.2": 1, "2.8": 2}
+"""message.format.version, and the format it stands for."""
+BASE_MS = 1_700_000_000_000
 
 
 class OldKafkaPython:
@@ -146,3 +149,35 @@ def _hex(data: bytes | None) -> str:
 
 def _bytes(text: str) -> bytes | None:
     return None if text == "-" else bytes.fromhex(text)
+
+
+OLD_PEERS = (
+    OldKafkaPython((0, 8, 2), 0),
+    OldKafkaPython((0, 9), 0),
+    OldKafkaPython((0, 10, 0), 1),
+    OldKafkaPython((0, 10, 2), 1),
+    OldLibrdkafka("0.8.2", 0),
+    OldLibrdkafka("0.9.0", 0),
+    OldLibrdkafka("0.10.2", 2),  # from 0.10.0 on it asks for versions in spite of the setting
+    OldKafkaPython(None, 2),
+)
+
+
+def messages_of(label: str, count: int = 25) -> list[Message]:
+    """Keyed and keyless ones, empty values, tombstones, and one of some size."""
+    made = [
+        Message(None if index % 3 == 0 else b"key-%d" % index, f"{label} {index}".encode() * (index % 5),
+                timestamp=BASE_MS + index) for index in range(count)
+    ]  # fmt: skip
+    return [*made, Message(b"gone", None, timestamp=BASE_MS + count), Message(b"big", b"x" * 5000, timestamp=BASE_MS)]
+
+
+def check_found(
+    reader: str, magic: int, found: Sequence[Stored], expected: Sequence[tuple[Message, int]]
+) -> None:
+    """What a reader of format `magic` found is what was sent. expected: also the oldest format on each one's way."""
+    assert [one.offset for one in found] == list(range(len(expected))), reader
+    for one, (message, oldest) in zip(found, expected, strict=True):
+        assert (one.message.key, one.message.value) == (message.key, message.value), (reader, one.offset)
+        if min(magic, oldest):
+            assert one.message.timestamp == message.timestamp, (reader, one.offset)

@@ -2,26 +2,12 @@
 
 import confluent_kafka.admin
 import pytest
-from old_peers import JAVA_VERSIONS, OLD_CODECS, OldJava, OldKafkaPython, OldLibrdkafka
-from peers import PEERS, TIMEOUT_S, Message
+from old_peers import FORMATS, JAVA_VERSIONS, OLD_CODECS, OLD_PEERS, OldJava, check_found, messages_of
+from peers import PEERS, TIMEOUT_S
 
 from kafka_py.testing.peers import apache
 
-FORMATS = {"0.9.0": 0, "0.10.2": 1, "2.8": 2}
-"""message.format.version, and the format it stands for."""
-
-OLD_PEERS = (
-    OldKafkaPython((0, 8, 2), 0),
-    OldKafkaPython((0, 9), 0),
-    OldKafkaPython((0, 10, 0), 1),
-    OldKafkaPython((0, 10, 2), 1),
-    OldLibrdkafka("0.8.2", 0),
-    OldLibrdkafka("0.9.0", 0),
-    OldLibrdkafka("0.10.2", 2),  # from 0.10.0 on it asks for versions in spite of the setting
-    OldKafkaPython(None, 2),
-)
 NEW_PEERS = (PEERS[0], PEERS[2])
-BASE_MS = 1_700_000_000_000
 
 
 def make_topic(bootstrap, name, **configs):
@@ -30,15 +16,6 @@ def make_topic(bootstrap, name, **configs):
     [made] = admin.create_topics([confluent_kafka.admin.NewTopic(name, 1, 1, config=configs)]).values()
     made.result(TIMEOUT_S)
     return name
-
-
-def messages_of(label, count=25):
-    """Keyed and keyless ones, empty values, tombstones, and one of some size."""
-    made = [
-        Message(None if index % 3 == 0 else b"key-%d" % index, f"{label} {index}".encode() * (index % 5),
-                timestamp=BASE_MS + index) for index in range(count)
-    ]  # fmt: skip
-    return [*made, Message(b"gone", None, timestamp=BASE_MS + count), Message(b"big", b"x" * 5000, timestamp=BASE_MS)]
 
 
 @pytest.mark.parametrize("version", FORMATS)
@@ -98,11 +75,3 @@ def test_every_java_client_reads_what_all_wrote(bootstrap, versions):
             check_found(f"{client.name}, {topic}", client.magic, found, expected[topic])
     for topic, rows in expected.items():
         check_found(f"librdkafka, {topic}", 2, PEERS[0].consume(bootstrap, topic), rows)
-
-
-def check_found(reader, magic, found, expected):
-    assert [one.offset for one in found] == list(range(len(expected))), reader
-    for one, (message, oldest) in zip(found, expected, strict=True):
-        assert (one.message.key, one.message.value) == (message.key, message.value), (reader, one.offset)
-        if min(magic, oldest):
-            assert one.message.timestamp == message.timestamp, (reader, one.offset)
