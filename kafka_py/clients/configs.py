@@ -13,6 +13,7 @@ from typing import Self
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.options import Kind, Option, OptionTable, at_least, between, one_of
 from kafka_py.security.config_providers import PROVIDERS, resolved
+from kafka_py.security.sasl.oauth.options import OAuthOptions
 
 _log = logging.getLogger(__name__)
 
@@ -135,7 +136,7 @@ class SaslClientOptions(OptionTable):
     )
 
 
-class ClientOptions(SslOptions, SaslClientOptions):
+class ClientOptions(SslOptions, SaslClientOptions, OAuthOptions):
     """The settings of all clients."""
 
     bootstrap_servers = Option[list[str]](

@@ -54,7 +54,9 @@ def _login(options: ClientOptions, environment: ClientEnvironment) -> LogIn:
         options.sasl_kerberos_min_time_before_relogin,
         options.sasl_kerberos_kinit_cmd,
     )
-    return client_login(options.sasl_mechanism, entry, secrets, callback, refresh, kerberos=kerberos)
+    return client_login(
+        options.sasl_mechanism, entry, secrets, callback, refresh, kerberos=kerberos, tokens=options
+    )
 
 
 def tls_settings(options: ClientOptions) -> TlsSettings:

@@ -78,7 +78,7 @@ class ClientAccess:
                 certificate, key = security.certificate_of(self.user)
                 settings |= {"ssl_certfile": str(certificate), "ssl_keyfile": str(key)}
         if self.mechanism == OAUTHBEARER and settings.pop("sasl_plain_username", None):
-            base = _provider_class("kafka.net.sasl.oauth", "kafka.sasl.oauth")
+            base = provider_class("kafka.net.sasl.oauth", "kafka.sasl.oauth")
             settings["sasl_oauth_token_provider"] = type("Token", (base,), {"token": lambda _: self._token()})()
         return settings
 
@@ -96,7 +96,7 @@ class ClientAccess:
             async def token(_: object) -> str:
                 return self._token()
 
-            base = _provider_class("aiokafka.abc")
+            base = provider_class("aiokafka.abc")
             settings["sasl_oauth_token_provider"] = type("Token", (base,), {"token": token})()
         return settings
 
@@ -124,7 +124,7 @@ class ClientAccess:
         return made.value
 
 
-def _provider_class(*modules: str) -> Any:
+def provider_class(*modules: str) -> Any:
     """The class that a library's providers of tokens extend; releases of kafka-python have it in different places."""
     for name in modules:
         try:

@@ -18,6 +18,7 @@ from kafka_py.log.model.broker_options import LogOptions
 from kafka_py.net.configs import NetOptions, OwnNetOptions
 from kafka_py.replication.state.configs import ReplicationOptions
 from kafka_py.security.config_providers import PROVIDERS
+from kafka_py.security.sasl.oauth.options import OAuthOptions
 from kafka_py.zk.configs import ZkOptions
 
 _ALL = Live.CLUSTER_WIDE
@@ -163,6 +164,7 @@ class BrokerConfig(
     MetricOptions,
     ObservationOptions,
     ProtectionOptions,
+    OAuthOptions,
     ZkOptions,
 ):
     """All settings of a broker."""
@@ -190,7 +192,7 @@ class BrokerConfig(
 
 def own_settings() -> Iterable[str]:
     """Names that Apache Kafka 2.8.2 does not have."""
-    return {**ObservationOptions.ROWS, **ProtectionOptions.ROWS, **OwnNetOptions.ROWS}
+    return {**ObservationOptions.ROWS, **ProtectionOptions.ROWS, **OwnNetOptions.ROWS, **OAuthOptions.ROWS}
 
 
 def warnings_of(config: BrokerConfig) -> Iterable[str]:

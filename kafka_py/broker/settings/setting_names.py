@@ -14,6 +14,7 @@ from typing import Any
 from kafka_py.base.options import HIDDEN, Kind, Live, Option
 from kafka_py.base.texts import paired
 from kafka_py.broker.settings.configs import BrokerConfig
+from kafka_py.security.sasl.oauth.options import OAuthOptions
 
 _OF_LISTENER = re.compile(r"listener\.name\.[^.]*\.(.*)", re.DOTALL)
 _OF_MECHANISM = (
@@ -22,6 +23,7 @@ _OF_MECHANISM = (
     "sasl.login.class",
     "sasl.server.callback.handler.class",
     "connections.max.reauth.ms",
+    *OAuthOptions.ROWS,
 )
 """Settings that may follow a listener prefix and the name of a SASL mechanism."""
 

@@ -22,7 +22,9 @@ from kafka_py.security.principal_builder import Authenticated, BuildPrincipal
 from kafka_py.security.sasl.client_settings import RefreshRules, Secrets, client_login
 from kafka_py.security.sasl.jaas import server_modules
 from kafka_py.security.sasl.kerberos_settings import KerberosRules
-from kafka_py.security.sasl.mechanisms import GSSAPI, Identity
+from kafka_py.security.sasl.mechanisms import GSSAPI, OAUTHBEARER, Identity
+from kafka_py.security.sasl.oauth.options import oauth_options
+from kafka_py.security.sasl.oauth.token_checks import SignedTokenChecks
 from kafka_py.security.sasl.scram_users import ScramUsers
 from kafka_py.security.sasl.server_exchange import LoginAnswers, LoginRules
 from kafka_py.security.sasl.server_login import LoginHost
@@ -64,7 +66,8 @@ class BrokerSasl:
         self._outside = outside
         self._answers = answers
         self._builder_of = builder_of
-        self._sources = LoginSources(users, outside.chance, outside.clock, outside.login_sections)
+        signed_tokens = SignedTokenChecks(outside.clock)
+        self._sources = LoginSources(users, outside.chance, outside.clock, signed_tokens, outside.login_sections)
         self._present = LoginsOfListeners({}, {})
         self._executor: ThreadPoolExecutor | None = None
 
@@ -140,8 +143,9 @@ class BrokerSasl:
         secrets = Secrets(self._outside.chance, self._outside.clock)
         callback = settings.found("sasl.login.callback.handler.class", mechanism)
         return client_login(
-            mechanism, entry, secrets, callback, _refresh_rules(settings), kerberos=_kerberos_rules(settings)
-        )
+            mechanism, entry, secrets, callback, _refresh_rules(settings), kerberos=_kerberos_rules(settings),
+            tokens=oauth_options(lambda name: settings.text(name, OAUTHBEARER)),
+        )  # fmt: skip
 
 
 def _kerberos_rules(settings: ListenerSettings) -> KerberosRules:

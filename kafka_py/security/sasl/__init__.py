@@ -10,6 +10,7 @@
     scram_users.py        users with SCRAM credentials
     oauth_tokens.py       bearer tokens; unsigned ones made and checked
     oauthbearer.py        OAUTHBEARER
+    oauth/                tokens that a provider has signed
     callbacks.py          functions in place of Java callback handlers
     server_exchange.py    the broker's states of a login
     server_settings.py    what a listener asks of clients

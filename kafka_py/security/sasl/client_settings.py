@@ -5,6 +5,8 @@ Source: KIP-85, KIP-255, KIP-342; SaslChannelBuilder, LoginManager.
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Awaitable, Mapping
 from typing import Any, NamedTuple
 
@@ -16,12 +18,27 @@ from kafka_py.security.sasl.client_login import ClientLogin, MakeMechanism, alwa
 from kafka_py.security.sasl.jaas import LoginModule
 from kafka_py.security.sasl.kerberos_settings import KerberosRules, kerberos_entry, service_name
 from kafka_py.security.sasl.mechanisms import GSSAPI, OAUTHBEARER, PLAIN, SUPPORTED, ClientMechanism
-from kafka_py.security.sasl.oauth_tokens import BearerToken, extensions_in, unsecured_login
+from kafka_py.security.sasl.oauth.options import OAuthOptions
+from kafka_py.security.sasl.oauth_tokens import (
+    BearerToken,
+    extensions_in,
+    extensions_of_signed_in,
+    unsecured_login,
+)
 from kafka_py.security.sasl.oauthbearer import OAuthBearerClient
 from kafka_py.security.sasl.plain import PlainClient
 from kafka_py.security.sasl.scram import ScramClient
 from kafka_py.security.sasl.scram_credentials import random_text
 from kafka_py.security.sasl.server_settings import MODULES
+
+_log = logging.getLogger(__name__)
+
+_OAUTH = "org.apache.kafka.common.security.oauthbearer"
+UNSECURED_LOGIN = f"{_OAUTH}.internals.unsecured.OAuthBearerUnsecuredLoginCallbackHandler"
+SIGNED_LOGINS = (f"{_OAUTH}.OAuthBearerLoginCallbackHandler", f"{_OAUTH}.secured.OAuthBearerLoginCallbackHandler")
+"""Java classes whose work is done here."""
+_RETRY_MS = 10_000
+"""From a token that could not be replaced to the next attempt."""
 
 
 class RefreshRules(NamedTuple):
@@ -53,9 +70,9 @@ class Secrets(NamedTuple):
 
 def client_login(
     mechanism: str, entry: LoginModule, secrets: Secrets, callback: tuple[str, str] | None = None,
-    refresh: RefreshRules | None = None, kerberos: KerberosRules | None = None,
+    refresh: RefreshRules | None = None, *, kerberos: KerberosRules | None = None, tokens: OAuthOptions | None = None,
 ) -> ClientLogin:  # fmt: skip
-    """callback: setting and path of a function that gives tokens. Raises ConfigError."""
+    """callback: setting and path of a function that gives tokens. tokens: where they are. Raises ConfigError."""
     if mechanism not in SUPPORTED:
         raise ConfigError(f"sasl.mechanism: {mechanism} is not available; supported are {', '.join(SUPPORTED)}")
     if entry.module != MODULES[mechanism]:
@@ -63,16 +80,29 @@ def client_login(
     rng = secrets.chance.generator()
     if mechanism == GSSAPI:
         return ClientLogin(mechanism, _kerberos(entry.options, secrets, kerberos or KerberosRules()), rng)
-    return ClientLogin(mechanism, _maker(mechanism, entry.options, secrets, callback, refresh or RefreshRules()), rng)
-
-
-def _maker(
-    mechanism: str, options: Mapping[str, str], secrets: Secrets, callback: tuple[str, str] | None,
-    refresh: RefreshRules,
-) -> MakeMechanism:  # fmt: skip
     if mechanism == OAUTHBEARER:
-        get_token = None if callback is None else load_callback(*callback)
-        return TokenSource(options, secrets, get_token, refresh)
+        get_token = _token_getter(callback, tokens or OAuthOptions.parse({}), entry.options, secrets.clock)
+        return ClientLogin(mechanism, TokenSource(entry.options, secrets, get_token, refresh or RefreshRules()), rng)
+    return ClientLogin(mechanism, _maker(mechanism, entry.options, secrets), rng)
+
+
+def _token_getter(
+    callback: tuple[str, str] | None, tokens: OAuthOptions, options: Mapping[str, str], clock: Clock
+) -> Any:
+    """A function that gives a token; None for unsigned ones. Raises ConfigError."""
+    if callback is not None and callback[1] not in (UNSECURED_LOGIN, *SIGNED_LOGINS):
+        return load_callback(*callback)
+    endpoint = OAuthOptions.sasl_oauthbearer_token_endpoint_url.name
+    if callback is not None and (callback[1] == UNSECURED_LOGIN) == bool(tokens.sasl_oauthbearer_token_endpoint_url):
+        raise ConfigError(f"{callback[0]}={callback[1]} and {endpoint} do not fit: one is for tokens of an endpoint")
+    if not tokens.sasl_oauthbearer_token_endpoint_url:
+        return None
+    from kafka_py.security.sasl.oauth.token_sources import signed_token_source
+
+    return signed_token_source(endpoint, tokens, options, clock)
+
+
+def _maker(mechanism: str, options: Mapping[str, str], secrets: Secrets) -> MakeMechanism:
     username, password = _credentials(mechanism, options)
     if mechanism == PLAIN:
         plain = PlainClient(username, password)
@@ -116,15 +146,30 @@ class TokenSource:
         self._refresh = refresh
         self._token: BearerToken | None = None
         self._due_ms = 0.0
+        self._extensions = {**extensions_in(options), **extensions_of_signed_in(options)}
+        self._turn = asyncio.Lock()
         if get_token is None and unsecured_login(options, secrets.clock.wall_ms()) is None:
             raise ConfigError("The login entry for OAUTHBEARER makes no token: it has no option unsecuredLogin...")
 
     async def __call__(self, host: str) -> ClientMechanism:
-        now_ms = self._clock.wall_ms()
-        if self._token is None or now_ms >= self._due_ms:
+        async with self._turn:  # connections that are opened at once use one token
+            return OAuthBearerClient((await self._present()).value, self._extensions)
+
+    async def _present(self) -> BearerToken:
+        """Raises KafkaError, ConnectionLost."""
+        now_ms, present = self._clock.wall_ms(), self._token
+        if present is not None and now_ms < self._due_ms:
+            return present
+        try:
             token = self._token = await self._new_token(now_ms)
-            self._due_ms = self._refresh.due_ms(token, now_ms, self._rng.random())
-        return OAuthBearerClient(self._token.value, extensions_in(self._options))
+        except (KafkaError, OSError) as error:
+            if present is None or self._clock.wall_ms() >= present.lifetime_ms:
+                raise
+            _log.warning("The login's token could not be replaced, and is used until it ends: %s", error)
+            self._due_ms = now_ms + _RETRY_MS
+            return present
+        self._due_ms = self._refresh.due_ms(token, now_ms, self._rng.random())
+        return token
 
     async def _new_token(self, now_ms: float) -> BearerToken:
         if self._get_token is None:

@@ -20,6 +20,7 @@ from kafka_py.security.sasl.mechanisms import ExchangeBroken
 _LOGIN = "unsecuredLogin"
 _VALIDATOR = "unsecuredValidator"
 _EXTENSION = _LOGIN + "Extension_"
+_EXTENSION_OF_SIGNED = "extension_"
 _OWN_CLAIMS = ("iat", "exp")
 
 
@@ -43,7 +44,8 @@ class TokenRefused(Exception):
         self.scope = scope
 
 
-def _invalid(reason: str) -> TokenRefused:
+def invalid_token(reason: str) -> TokenRefused:
+    """reason: stays in the broker."""
     return TokenRefused("invalid_token", reason)
 
 
@@ -58,15 +60,15 @@ def validate_unsecured(token: str, options: Mapping[str, str], now_ms: float) ->
     claims = _claims_of(token)
     skew_s = _skew_ms(options) / 1000
     now_s = now_ms / 1000
-    ends_s = _time_in(claims, "exp")
+    ends_s = time_in(claims, "exp")
     if ends_s is None or now_s - skew_s >= ends_s:
-        raise _invalid("the token has no end, or has ended")
-    begins_s = _time_in(claims, "iat")
+        raise invalid_token("the token has no end, or has ended")
+    begins_s = time_in(claims, "iat")
     if begins_s is not None and (begins_s > now_s + skew_s or begins_s >= ends_s):
-        raise _invalid("the token is not valid yet, or ends before it begins")
+        raise invalid_token("the token is not valid yet, or ends before it begins")
     principal = claims.get(options.get(_VALIDATOR + "PrincipalClaimName") or "sub")
     if not isinstance(principal, str) or not principal.strip():
-        raise _invalid("the token names no principal")
+        raise invalid_token("the token names no principal")
     scope = _scope_in(claims, options.get(_VALIDATOR + "ScopeClaimName") or "scope")
     required = options.get(_VALIDATOR + "RequiredScope", "").split()
     if not set(required) <= set(scope):
@@ -77,13 +79,13 @@ def validate_unsecured(token: str, options: Mapping[str, str], now_ms: float) ->
 def _claims_of(token: str) -> dict[str, Any]:
     parts = token.split(".")
     if len(parts) != 3 or not all(parts[:2]) or parts[2]:
-        raise _invalid("the token has not the form header.claims. of an unsigned one")
+        raise invalid_token("the token has not the form header.claims. of an unsigned one")
     header, claims = (_json_object(part) for part in parts[:2])
     algorithm = header.get("alg")
     if algorithm is None:
         raise ExchangeBroken("the header of a token has no algorithm")
     if not isinstance(algorithm, str) or algorithm.lower() != "none":
-        raise _invalid("the token is signed")
+        raise invalid_token("the token is signed")
     return claims
 
 
@@ -92,18 +94,19 @@ def _json_object(part: str) -> dict[str, Any]:
     try:
         value = json.loads(base64.b64decode(part + "=" * (-len(part) % 4), validate=True))
     except (binascii.Error, ValueError, RecursionError):
-        raise _invalid("a part of the token is not JSON in base64") from None
+        raise invalid_token("a part of the token is not JSON in base64") from None
     if not isinstance(value, dict):
-        raise _invalid("a part of the token is not a JSON object")
+        raise invalid_token("a part of the token is not a JSON object")
     return value
 
 
-def _time_in(claims: Mapping[str, Any], name: str) -> float | None:
+def time_in(claims: Mapping[str, Any], name: str) -> float | None:
+    """A claim in seconds since the epoch; None without it. Raises TokenRefused."""
     value = claims.get(name)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value or abs(value) > 1e15:
-        raise _invalid(f"the claim {name} is not a time")
+        raise invalid_token(f"the claim {name} is not a time")
     return float(value)
 
 
@@ -112,6 +115,12 @@ def _scope_in(claims: Mapping[str, Any], name: str) -> tuple[str, ...]:
     value = claims.get(name)
     elements = [value] if isinstance(value, str) else value if isinstance(value, list) else []
     return tuple(each.strip() for each in elements if isinstance(each, str) and each.strip())
+
+
+def list_in(claims: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """The elements of a list, or the words of a text (RFC 6749, section 3.3)."""
+    value = claims.get(name)
+    return tuple(value.split()) if isinstance(value, str) else _scope_in(claims, name)
 
 
 def _skew_ms(options: Mapping[str, str]) -> int:
@@ -150,10 +159,17 @@ def unsecured_login(options: Mapping[str, str], now_ms: float) -> BearerToken | 
 
 
 def extensions_in(options: Mapping[str, str]) -> dict[str, str]:
-    """The SASL extensions (KIP-342) of a login entry."""
-    return {
-        name.removeprefix(_EXTENSION): value for name, value in options.items() if name.startswith(_EXTENSION)
-    }
+    """The SASL extensions (KIP-342) of a login entry, for unsigned tokens."""
+    return _after(_EXTENSION, options)
+
+
+def extensions_of_signed_in(options: Mapping[str, str]) -> dict[str, str]:
+    """The same for tokens of a provider (KIP-768)."""
+    return _after(_EXTENSION_OF_SIGNED, options)
+
+
+def _after(prefix: str, options: Mapping[str, str]) -> dict[str, str]:
+    return {name.removeprefix(prefix): value for name, value in options.items() if name.startswith(prefix)}
 
 
 def _given_claims(options: Mapping[str, str]) -> dict[str, Any]:

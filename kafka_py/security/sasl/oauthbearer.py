@@ -74,7 +74,10 @@ def format_first(token: str, extensions: Mapping[str, str]) -> bytes:
 
 
 class TokenCheck(Protocol):
-    """Token -> what it says; raises TokenRefused. May be a coroutine function, and may block."""
+    """Token -> what it says; may be a coroutine function, and may block.
+
+    Raises TokenRefused; ExchangeBroken where it cannot tell, so that the client tries again.
+    """
 
     def __call__(self, token: str) -> Any: ...
 
@@ -117,7 +120,9 @@ class OAuthBearerServer:
         except TokenRefused as refused:
             return then(refused)
 
-    def _accept(self, first: BearerFirst, found: BearerToken | TokenRefused) -> ServerStep:
+    def _accept(self, first: BearerFirst, found: BearerToken | TokenRefused | ExchangeBroken) -> ServerStep:
+        if isinstance(found, ExchangeBroken):
+            raise found
         if isinstance(found, TokenRefused):
             self._refusal = _as_json(found)
             return Challenge(self._refusal.encode())
@@ -140,7 +145,7 @@ def _result_of(check: TokenCheck, token: str) -> Any:
     """What the check found; its refusal is a result as well. Of a coroutine function the coroutine, guarded alike."""
     try:
         found = check(token)
-    except TokenRefused as refused:
+    except (TokenRefused, ExchangeBroken) as refused:
         return refused
     return _awaited(found) if hasattr(found, "__await__") else found
 
@@ -148,7 +153,7 @@ def _result_of(check: TokenCheck, token: str) -> Any:
 async def _awaited(found: Any) -> Any:
     try:
         return await found
-    except TokenRefused as refused:
+    except (TokenRefused, ExchangeBroken) as refused:
         return refused
 
 

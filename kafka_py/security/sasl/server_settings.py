@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kafka_py.base.chance import Chance
 from kafka_py.base.clock import Clock
@@ -28,11 +28,10 @@ from kafka_py.security.sasl.mechanisms import (
     Identity,
     ServerMechanism,
 )
-from kafka_py.security.sasl.oauth_tokens import (
-    BearerToken,
-    check_validator_options,
-    validate_unsecured,
-)
+from kafka_py.security.sasl.oauth.options import oauth_options
+from kafka_py.security.sasl.oauth.token_checks import SETTING as KEYS_SETTING
+from kafka_py.security.sasl.oauth.token_checks import SignedTokenChecks
+from kafka_py.security.sasl.oauth_tokens import BearerToken, check_validator_options, validate_unsecured
 from kafka_py.security.sasl.oauthbearer import OAuthBearerServer, TokenCheck
 from kafka_py.security.sasl.plain import PlainServer, StoredPasswords
 from kafka_py.security.sasl.scram import ScramServer
@@ -51,10 +50,16 @@ MODULES = {
 
 _PRINCIPAL_RULES = "sasl.kerberos.principal.to.local.rules"
 _HANDLER = "sasl.server.callback.handler.class"
+_OAUTH = "org.apache.kafka.common.security.oauthbearer"
+UNSECURED_VALIDATOR = f"{_OAUTH}.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler"
+SIGNED_VALIDATORS = (
+    f"{_OAUTH}.OAuthBearerValidatorCallbackHandler", f"{_OAUTH}.secured.OAuthBearerValidatorCallbackHandler",
+)  # fmt: skip
 _OWN_HANDLERS = (
     "org.apache.kafka.common.security.plain.internals.PlainServerCallbackHandler",
     "org.apache.kafka.common.security.scram.internals.ScramServerCallbackHandler",
-    "org.apache.kafka.common.security.oauthbearer.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler",
+    UNSECURED_VALIDATOR,
+    *SIGNED_VALIDATORS,
 )
 """Java classes whose work is done here without being named."""
 
@@ -67,6 +72,7 @@ class LoginSources(NamedTuple):
     users: ScramUsers
     chance: Chance
     clock: Clock
+    signed_tokens: SignedTokenChecks
     sections: Sections = {}  # nobody changes it
 
 
@@ -143,15 +149,32 @@ def _maker(name: str, settings: ListenerSettings, sources: LoginSources) -> Call
         stored = StoredPasswords(options)
         return lambda: PlainServer(stored, callback)
     if name == OAUTHBEARER:
-        if callback is not None:
-            check_extensions = getattr(callback, "check_extensions", None)
-            more = {} if check_extensions is None else {"check_extensions": check_extensions}
-            return partial(OAuthBearerServer, callback, **more)
-        check_validator_options(options)
-        return partial(OAuthBearerServer, _unsecured_check(options, sources.clock), is_quick=True)
+        return _bearer_maker(options, callback, found, settings, sources)
     if found is not None and callback is not None:
         raise ConfigError(f"{found[0]}: {name} takes its credentials from ZooKeeper")
     return lambda: ScramServer(name, sources.users.find, random_text(sources.chance))
+
+
+def _bearer_maker(
+    options: Mapping[str, str], callback: Any, handler: tuple[str, str] | None, settings: ListenerSettings,
+    sources: LoginSources,
+) -> Callable[[], ServerMechanism]:  # fmt: skip
+    """callback: a user's own check. handler: setting and value that name a check. Raises ConfigError."""
+    if callback is not None:
+        check_extensions = getattr(callback, "check_extensions", None)
+        more = {} if check_extensions is None else {"check_extensions": check_extensions}
+        return partial(OAuthBearerServer, callback, **more)
+    found = settings.found(KEYS_SETTING, OAUTHBEARER)
+    keys = None if found is None or not found[1].strip() else found
+    if keys is not None:
+        if handler is not None and handler[1] == UNSECURED_VALIDATOR:
+            raise ConfigError(f"{handler[0]} takes unsigned tokens, but {keys[0]} names keys: remove one of the two")
+        values = oauth_options(lambda name: settings.text(name, OAUTHBEARER))
+        return partial(OAuthBearerServer, sources.signed_tokens.check(keys[0], values, options))
+    if handler is not None and handler[1] in SIGNED_VALIDATORS:
+        raise ConfigError(f"{handler[0]} checks signed tokens, but {KEYS_SETTING} names no keys")
+    check_validator_options(options)
+    return partial(OAuthBearerServer, _unsecured_check(options, sources.clock), is_quick=True)
 
 
 def _kerberos_maker(options: Mapping[str, str], settings: ListenerSettings) -> Callable[[], ServerMechanism]:

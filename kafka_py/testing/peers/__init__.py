@@ -5,6 +5,7 @@
     java_strings.py     string constants of Java classes
     spark_connector.py  Spark's own Kafka connector
     kerberos.py         a Kerberos realm
+    token_provider.py   a provider of signed tokens
     wire_client.py      any request, byte for byte
     tcp_proxy.py        a link that a test can cut
     namespaces.py       hosts of their own on Linux

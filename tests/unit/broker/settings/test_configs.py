@@ -9,6 +9,7 @@ from kafka_py.base.errors import ConfigError
 from kafka_py.base.options import Live
 from kafka_py.broker.settings.configs import BrokerConfig, own_settings, warnings_of
 from kafka_py.broker.settings.live_config import LiveConfig
+from kafka_py.security.sasl.oauth.options import OAuthOptions
 
 REFERENCE = Path(__file__).resolve().parents[4] / "docs" / "reference" / "configs.tsv"
 NEEDED = {"zookeeper.connect": "localhost:2181"}
@@ -39,6 +40,16 @@ def test_every_broker_setting_of_the_reference_is_declared_alike() -> None:
             faults.append(f"{row['name']}: {declared}, the table has {expected}")
     assert faults == []
     assert len(BrokerConfig.ROWS) == 221 + len(list(own_settings()))
+
+
+def test_every_broker_setting_of_later_releases_is_declared_alike() -> None:
+    with (REFERENCE.parent / "later-configs.tsv").open(newline="") as file:
+        rows = [row for row in csv.DictReader(file, delimiter="\t") if row["scope"] == "broker"]
+    assert [row["name"] for row in rows] == list(OAuthOptions.ROWS)
+    for row in rows:
+        option = BrokerConfig.ROWS[row["name"]]
+        declared = (option.kind.name.lower(), option.text(option.default) or "null", option.importance)
+        assert declared == (row["type"], row["default"], row["importance"]), row["name"]
 
 
 def test_unknown_settings_are_warned_about_by_name_and_listener_prefixes_are_known() -> None:
