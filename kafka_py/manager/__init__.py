@@ -5,6 +5,7 @@
     services.py  the parts of a running manager
     app.py       the ASGI application
     server.py    serves it
+    history/     samples and events of clusters over time
     identity/    users, sessions, roles, the audit log
     web/         how a page comes about
     pages/       the pages, one file per subject
