@@ -13,6 +13,15 @@ from kafka_py.testing.processes import ROOT
 
 DOCS = ROOT / "docs"
 COMMANDS = ("bash", "python")
+RUN_ELSEWHERE = {
+    "clients.md": "tests/docs/test_snippets.py",
+    "testing-with-kafka_py.md": "tests/docs/test_snippets.py",
+    "pipeline.md": "tests/cluster/pipeline/test_page.py",
+}
+"""Pages whose blocks are run by a test other than tests/docs/test_pages.py."""
+RUN_BY_PAGE_TESTS = ("index.md", "kafka-py.md", "operations.md", "quotas.md", "security.md", "securing-a-cluster.md")
+SHOWN = ("properties", "text", "toml", "yaml", "ini", "json", "mermaid")
+"""Languages of files and of what programs print; in such a block there are no commands."""
 FENCE = re.compile(r'^```(?P<language>\w*)(?: title="(?P<title>[^"]*)")?\n(?P<code>.*?)^```$', re.MULTILINE | re.DOTALL)
 
 

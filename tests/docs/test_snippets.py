@@ -4,32 +4,16 @@ import re
 from pathlib import Path
 
 import pytest
+from page_blocks import DOCS, blocks_of
 
 from kafka_py.testing.broker import BrokerProcess
 from kafka_py.testing.processes import ROOT
 
 pytest_plugins = "pytester"
 
-DOCS = ROOT / "docs"
-FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
 def blocks(page: Path, language: str) -> list[tuple[int, str]]:
     """The page's blocks of a language: the line in which the code begins, and the code."""
-    text = page.read_text()
-    return [
-        (text.count("\n", 0, match.start(2)) + 1, match[2]) for match in FENCE.finditer(text) if match[1] == language
-    ]
-
-
-def test_the_pages_have_only_code_that_is_run() -> None:
-    """Another language on another page needs a test here first."""
-    languages = {(page.name, match[1]) for page in DOCS.glob("*.md") for match in FENCE.finditer(page.read_text())}
-    run = {("clients.md", "python"), ("testing-with-kafka_py.md", "python"), ("testing-with-kafka_py.md", "ini")}
-    run.add(("index.md", "python"))  # test_pages.py
-    run.add(("security.md", "python"))  # tests/unit/security/acls/test_acl_authorizer.py
-    run.add(("pipeline.md", "python"))  # tests/cluster/pipeline/test_page.py
-    assert {(page, language) for page, language in languages if language in ("python", "ini")} == run
+    return [(each.line, each.code) for each in blocks_of(page) if each.language == language and not each.title]
 
 
 CAUGHT = ("TOPIC_ALREADY_EXISTS", "woken", "Invalid value most for configuration acks", "'orders'", "MESSAGE_TOO_LARGE")
