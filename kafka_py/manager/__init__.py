@@ -6,6 +6,7 @@
     app.py       the ASGI application
     server.py    serves it
     history/     samples and events of clusters over time
+    messages/    messages of topics
     identity/    users, sessions, roles, the audit log
     web/         how a page comes about
     pages/       the pages, one file per subject
