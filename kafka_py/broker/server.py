@@ -178,9 +178,8 @@ class KafkaServer:
         self.node = assemble(env, log_dirs, self._register_again, changes.apply)
         self._controller = self.node.controller
         dispatcher = self.dispatcher = Dispatcher(self.node, self.node.request_metrics)
-        clients = self.node.quotas
-        clients.when_on(lambda: dispatcher.throttle(clients, self._timers.schedule))
-        measure_quotas(self.registry, clients)
+        dispatcher.throttle_when_on(self._timers.schedule)
+        measure_quotas(self.registry, self.node.quotas)
         sockets = self._sockets = SocketServer(
             self._live.current,
             self._listeners.listening,
@@ -189,6 +188,7 @@ class KafkaServer:
             watch=self._outside.watch, supervisor=self.supervisor, network=self._outside.network,
             addresses=self._quotas.addresses, chance=self._outside.chance,
         )  # fmt: skip
+        sockets.on_disconnect(dispatcher.on_disconnect)
         self._listeners.bind(sockets)
         advertised = self._listeners.advertised()
         self._registration = Registration(self.store.brokers, self.broker_id, advertised, self.config, self.clock)
@@ -261,7 +261,7 @@ class KafkaServer:
             self.node.replication.reconfigure(config)
         if self._sockets is not None and self._registration is not None:  # last: it fails if a port is in use
             await self._logins.reload(config)
-            self._sockets.reconfigure(config)
+            await self._sockets.reconfigure(config)
             self._listeners.relisten(self._sockets, self._registration, config)
 
     async def _environment(self) -> BrokerEnvironment:

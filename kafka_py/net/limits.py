@@ -10,13 +10,14 @@ Source: docs/reference/quotas.md, section 8; KIP-402, KIP-612.
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.options import MAX_INT
 from kafka_py.base.quota_rates import SampledRate
 from kafka_py.net.address_rates import AddressRates
 from kafka_py.net.configs import NetOptions, parse_overrides
+from kafka_py.net.listener import plain_address
 
 
 class Admission(enum.Enum):
@@ -30,6 +31,7 @@ class Admission(enum.Enum):
 class ConnectionLimits:
     """Counts of open connections against the limits in force; `configure` changes the limits while running.
 
+    override: sets the limits of single addresses, see `overrides_of`.
     inter_broker_listener: protected when there is another listener. addresses: limits of single addresses, and the
     window of all rates.
     """
@@ -45,6 +47,7 @@ class ConnectionLimits:
         self._protected: str | None = None
         self._by_listener: dict[str, int] = {}
         self._by_host: dict[str, int] = {}
+        self._overrides: Mapping[str, int] = {}
         self.total = 0
         self.serve(listener_names)
         self.configure(options)
@@ -58,7 +61,6 @@ class ConnectionLimits:
 
     def configure(self, options: NetOptions) -> None:
         """Take over the limits of `options`. Raises ConfigError and changes nothing when they cannot be read."""
-        overrides = parse_overrides(options.max_connections_per_ip_overrides)
         per_listener = {
             name: _listener_setting(options.originals, name, "max.connections", options.max_connections)
             for name in self._by_listener
@@ -69,12 +71,15 @@ class ConnectionLimits:
             )
             for name in self._by_listener
         }
-        self._overrides = overrides
         self._per_listener = per_listener
         self._rates = rates
         self._most = options.max_connections
         self._most_per_host = options.max_connections_per_ip
         self._rate = options.max_connection_creation_rate
+
+    def override(self, limits: Mapping[str, int]) -> None:
+        """How many connections single addresses may have."""
+        self._overrides = limits
 
     def admission(self, listener: str) -> Admission:
         """Whether `listener` may accept now."""
@@ -134,6 +139,22 @@ class ConnectionLimits:
 
     def open_connections(self, listener: str) -> int:
         return self._by_listener[listener]
+
+
+def overrides_of(text: str, address_of: Callable[[str], str]) -> dict[str, int]:
+    """`max.connections.per.ip.overrides` by address; a name counts as one address, as it is now.
+
+    address_of: looks a host up, and raises OSError or UnicodeError. Raises ConfigError.
+    """
+    found = {}
+    for host, limit in parse_overrides(text).items():
+        try:
+            found[plain_address(address_of(host))] = limit
+        except (OSError, UnicodeError) as error:
+            raise ConfigError(
+                f"max.connections.per.ip.overrides: {host!r} is no address, and no host that can be looked up: {error}"
+            ) from None
+    return found
 
 
 def _record(rate: SampledRate, limit: int, now_ms: float) -> float:

@@ -92,6 +92,16 @@ def tune(connected: socket.socket, send_buffer_bytes: int, receive_buffer_bytes:
         connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
 
 
+def address_of(host: str) -> str:
+    """The address of a host, as connections from it have it; waits for the look-up. Raises OSError, UnicodeError."""
+    return str(_java_choice(socket.getaddrinfo(host, None, type=socket.SOCK_STREAM))[4][0])
+
+
+def _java_choice(found: list[Any]) -> Any:
+    """Of the addresses of a name: like Java, a name with both kinds of address means the IPv4 one."""
+    return min(found, key=lambda each: each[0] != socket.AF_INET)
+
+
 def _bound(host: str, port: int) -> socket.socket:
     if not host and socket.has_dualstack_ipv6():
         try:
@@ -100,8 +110,7 @@ def _bound(host: str, port: int) -> socket.socket:
             if error.errno not in (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL):
                 raise  # else: a kernel that knows IPv6 on a machine that has none
     found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    # Like Java, a name with both kinds of address means the IPv4 one.
-    family, _, _, _, address = min(found, key=lambda each: each[0] != socket.AF_INET)
+    family, _, _, _, address = _java_choice(found)
     return socket.create_server(address[:2], family=family, backlog=BACKLOG)
 
 

@@ -27,7 +27,7 @@ from kafka_py.net.connection import Connection, OnRequest
 from kafka_py.net.connection_services import ConnectionServices, OnSent, forget
 from kafka_py.net.endpoints import Endpoint, Listening, bracketed
 from kafka_py.net.frames_in import MemoryPool, SizeFault, any_size
-from kafka_py.net.limits import Admission, ConnectionLimits
+from kafka_py.net.limits import Admission, ConnectionLimits, overrides_of
 from kafka_py.net.listener import Listener
 from kafka_py.net.loop import LoopWatch
 from kafka_py.net.memory import keep_freed_memory
@@ -40,7 +40,7 @@ from kafka_py.net.metrics import (
     SocketServerMetrics,
     SoftwareMetrics,
 )
-from kafka_py.net.network import Network, TcpNetwork
+from kafka_py.net.network import Network, TcpNetwork, address_of
 from kafka_py.net.resets import ResetWatch
 from kafka_py.net.secured.stages import ListenerSecurity, Stages
 from kafka_py.net.secured.tls_transport import FileBuffer, TlsTransport
@@ -81,7 +81,7 @@ class SocketServer:
     """The network side of a broker.
 
     listening: where to listen, checked; its inter-broker listener is protected from max.connections.
-    executor: reads cold file data in; None for the loop's own.
+    executor: reads cold file data in, and looks names up; None for the loop's own.
     watch: measures the loop; its figures appear among the metrics. network: TCP unless given.
     addresses: limits of how fast addresses may connect. chance: the system's unless given.
     """
@@ -108,6 +108,8 @@ class SocketServer:
         names = [endpoint.listener_name for endpoint in listening.listeners]
         addresses = addresses or AddressRates(_WINDOW)
         self._limits = ConnectionLimits(options, names, listening.inter_broker_listener, addresses)
+        self._limits.override(overrides_of(options.max_connections_per_ip_overrides, address_of))
+        self._executor = executor
         self.watch = watch
         self.pool = MemoryPool(options.queued_max_request_bytes, clock.monotonic_ms)
         self.cold_reads = ColdReads(loop, executor)
@@ -173,8 +175,17 @@ class SocketServer:
         """Have `callback` called for each connection that ends."""
         self._watchers.append(callback)
 
-    def reconfigure(self, options: NetOptions) -> None:
+    async def reconfigure(self, options: NetOptions) -> None:
         """Take over limits that changed while running. Raises ConfigError and changes nothing."""
+        wanted = options.max_connections_per_ip_overrides
+        if wanted != self._options.max_connections_per_ip_overrides:
+            overrides = await self._loop.run_in_executor(self._executor, overrides_of, wanted, address_of)
+            self._apply(options)
+            self._limits.override(overrides)
+        else:
+            self._apply(options)
+
+    def _apply(self, options: NetOptions) -> None:
         self._limits.configure(options)
         self._options = options
         self._let_in()
@@ -199,7 +210,7 @@ class SocketServer:
                     self._served.pop(name).close()
             raise
         self._limits.serve(list(wanted))
-        self.reconfigure(options)
+        self._apply(options)
         for name in [name for name in self._served if name not in wanted]:
             self._remove_listener(name)
         for name in added:

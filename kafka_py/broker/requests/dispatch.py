@@ -14,7 +14,6 @@ from typing import Any
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.slices import FileSlice
-from kafka_py.base.supervision import Schedule
 from kafka_py.base.turns import finish, run_turn
 from kafka_py.broker.observe.metrics import FOLD_AT, AllRequestMetrics
 from kafka_py.broker.quotas.client_quotas import ClientQuotas
@@ -31,7 +30,7 @@ from kafka_py.broker.requests.request_context import (
 )
 from kafka_py.broker.requests.routes import ROUTES
 from kafka_py.broker.requests.service import ApiService
-from kafka_py.broker.requests.throttling import Throttling
+from kafka_py.broker.requests.throttling import CallLater, Throttling
 from kafka_py.security.acls.vocabulary import CLUSTER_NAME
 from kafka_py.wire.apis import APIS, ApiKey, size_fault
 from kafka_py.wire.compiler import stepwise_decoder
@@ -60,7 +59,11 @@ class Dispatcher:
         self._answer: Answer = self._send
         """Sends a response; charges quotas before that, once there are any."""
 
-    def throttle(self, quotas: ClientQuotas, schedule: Schedule) -> None:
+    def throttle_when_on(self, schedule: CallLater) -> None:
+        """Applies the node's quotas as soon as there are any."""
+        self._node.quotas.when_on(lambda: self.throttle(self._node.quotas, schedule))
+
+    def throttle(self, quotas: ClientQuotas, schedule: CallLater) -> None:
         """Applies quotas from now on. schedule: ends throttle times."""
         throttling = Throttling(quotas, self._send, self._now_s, schedule)
         self._throttling = self._node.throttling = throttling
@@ -309,6 +312,11 @@ class Dispatcher:
             if context.exchange is not None:
                 request, response = context.exchange
                 self._request_log.write(context, request, response, moments)
+
+    def on_disconnect(self, connection: ClientConnection) -> None:
+        """A connection has ended."""
+        if self._throttling is not None:
+            self._throttling.on_disconnect(connection)
 
     async def drain(self) -> None:
         """Cancels running handlers; at shutdown, after the listeners are closed."""

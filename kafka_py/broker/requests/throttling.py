@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.options import MAX_INT
 from kafka_py.base.slices import FileSlice
-from kafka_py.base.supervision import Schedule
+from kafka_py.base.timers import Cancellable
 from kafka_py.broker.observe.metrics import FETCH_FOLLOWER
 from kafka_py.broker.quotas.client_quotas import ClientQuotas
 from kafka_py.broker.quotas.manager import QuotaManager
 from kafka_py.broker.quotas.mutations import Mutations
 from kafka_py.broker.quotas.sensors import Budget
-from kafka_py.broker.requests.request_context import EncodedResponse, RequestContext
+from kafka_py.broker.requests.request_context import ClientConnection, EncodedResponse, RequestContext
 from kafka_py.broker.requests.routes import ROUTES, QuotaClass
 from kafka_py.net.principal import Principal
 from kafka_py.wire.version_meanings import STRICT_MUTATION_QUOTA
@@ -34,6 +34,8 @@ Send = Callable[[RequestContext, Any, list[bytes | FileSlice] | None], None]
 PERCENT = 100.0
 """Of a second: request time is recorded in percents of one thread."""
 
+CallLater = Callable[[float, Callable[[], None]], Cancellable]
+"""(delay in ms, callback); Timers.schedule is one."""
 Charge = tuple[int, QuotaManager[Any]] | None
 """Throttle time in ms, and the quota that throttles; None within all quotas."""
 Charging = Callable[[RequestContext, Any, float], Charge]
@@ -56,15 +58,23 @@ class ClientBudgets:
         self.request = request
 
 
+class ThrottleEnd:
+    """The end of a throttle time. manager: the quota that throttles."""
+
+    __slots__ = ("manager", "timer")
+
+    def __init__(self, manager: QuotaManager[Any]) -> None:
+        self.manager = manager
+        self.timer: Cancellable
+
+
 class Throttling:
     """Charges requests and throttles their clients. All on the event loop.
 
     request: the quota of request time.
     """
 
-    def __init__(
-        self, quotas: ClientQuotas, send: Send, now_s: Callable[[], float], schedule: Schedule
-    ) -> None:
+    def __init__(self, quotas: ClientQuotas, send: Send, now_s: Callable[[], float], schedule: CallLater) -> None:
         self._produce, self._fetch = quotas.produce, quotas.fetch
         self.request, self._mutation = quotas.request, quotas.mutation
         self._exempt = quotas.exempt
@@ -72,6 +82,7 @@ class Throttling:
         self._send = send
         self._now_s = now_s
         self._schedule = schedule
+        self._ends: dict[ClientConnection, dict[ThrottleEnd, None]] = {}  # of open connections
         charges: dict[QuotaClass, Charging] = {
             QuotaClass.PRODUCE: self._charge_unanswered_produce,
             QuotaClass.FETCH: self._charge_fetch,
@@ -136,15 +147,34 @@ class Throttling:
         budget = manager.budget_of(_client(context))
         budget.note_throttled(time_ms, self._now_s() * 1000.0)
         context.metrics.note_throttled(time_ms)
-        connection = context.connection
-        manager.muted += 1
-        connection.mute()
-        self._schedule(time_ms, partial(_end_throttle, manager, connection.unmute))
+        if not context.connection.closed:
+            self._mute(context.connection, time_ms, manager)
         if type(response) is EncodedResponse:
             response = response.throttled(time_ms)
         elif hasattr(response, "throttle_time_ms"):
             response.throttle_time_ms = time_ms
         self._send(context, response, None)
+
+    def _mute(self, connection: ClientConnection, time_ms: int, manager: QuotaManager[Any]) -> None:
+        manager.muted += 1
+        connection.mute()
+        end = ThrottleEnd(manager)
+        self._ends.setdefault(connection, {})[end] = None
+        end.timer = self._schedule(time_ms, partial(self._end_throttle, connection, end))
+
+    def _end_throttle(self, connection: ClientConnection, end: ThrottleEnd) -> None:
+        ends = self._ends[connection]
+        del ends[end]
+        if not ends:
+            del self._ends[connection]
+        end.manager.muted -= 1
+        connection.unmute()
+
+    def on_disconnect(self, connection: ClientConnection) -> None:
+        """The throttle times of a closed connection are over: they may be as long as its client has asked for."""
+        for end in self._ends.pop(connection, ()):
+            end.timer.cancel()
+            end.manager.muted -= 1
 
     # ---- what counts against which quota
 
@@ -256,8 +286,3 @@ def _client(context: RequestContext) -> tuple[Principal, str]:
 def _used_time(context: RequestContext, now_s: float) -> float:
     """The time in the handler, until it parked the request or responded, in percents of a second."""
     return ((context.parked_s or now_s) - context.started_s) * PERCENT
-
-
-def _end_throttle(manager: QuotaManager[Any], unmute: Callable[[], None]) -> None:
-    manager.muted -= 1
-    unmute()

@@ -141,6 +141,20 @@ async def test_without_acks_a_producer_is_muted_without_a_word(broker: LocalBrok
 
 
 @on_broker(num_partitions="1")
+async def test_the_throttle_time_of_a_closed_connection_is_over(broker: LocalBroker) -> None:
+    await broker.create_topic("t")
+    await alter(broker, (CLIENT, {"producer_byte_rate": 1.0}))
+    data = [TopicProduceData(name="t", partition_data=[PartitionProduceData(index=0, records=batch(b"x" * 1000))])]
+    answer = await broker.ask(ProduceRequest(acks=-1, timeout_ms=5000, topic_data=data), 8)
+    assert answer.throttle_time_ms > 60_000
+    assert quotas(broker).produce.muted == 1
+    assert broker.server._sockets is not None
+    for connection in list(broker.server._sockets.connections.values()):
+        connection.close("of a test")
+    assert quotas(broker).produce.muted == 0
+
+
+@on_broker(num_partitions="1")
 async def test_a_consumer_over_its_quota_gets_nothing_until_the_time_is_over(broker: LocalBroker) -> None:
     await broker.create_topic("t")
     await broker.produce("t", batch(b"x" * 9000))

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from kafka_py.base.clock import SystemClock
+from kafka_py.base.errors import ConfigError
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.quota_rates import Window
 from kafka_py.base.slices import FileSlice
@@ -395,6 +396,37 @@ def test_too_many_from_one_address_are_closed(loop: asyncio.AbstractEventLoop) -
     loop.run_until_complete(scenario())
 
 
+def test_names_in_the_overrides_are_looked_up_at_the_start_and_at_each_change(
+    loop: asyncio.AbstractEventLoop,
+) -> None:
+    setting = "max.connections.per.ip.overrides"
+
+    async def ended(server: Server) -> bool:
+        """Whether the connections to come are closed."""
+        peer = await Peer.connect(server.port)
+        peer.send(b"echo")
+        is_ended = not await peer.reader.read(1)
+        peer.close()
+        await until(lambda: not server.server.connections)
+        return is_ended
+
+    async def scenario() -> None:
+        server = Server(loop, max_connections_per_ip_overrides="localhost:0")
+        assert await ended(server)
+        await server.server.reconfigure(server.options.override({setting: "localhost:5,10.0.0.1:0"}))
+        assert not await ended(server)
+        with pytest.raises(ConfigError, match="no host that can be looked up"):
+            await server.server.reconfigure(server.options.override({setting: "not..a..host:0"}))
+        assert not await ended(server)
+        await server.server.reconfigure(server.options.override({setting: "10.0.0.1:5,localhost:0"}))
+        assert await ended(server)
+        server.server.close()
+        with pytest.raises(ConfigError, match="no host that can be looked up"):
+            Server(loop, max_connections_per_ip_overrides="not..a..host:0")
+
+    loop.run_until_complete(scenario())
+
+
 def test_the_inter_broker_listener_pushes_out_an_idle_client(loop: asyncio.AbstractEventLoop) -> None:
     async def scenario() -> None:
         server = Server(
@@ -421,7 +453,7 @@ def test_limits_can_be_raised_while_running(loop: asyncio.AbstractEventLoop) -> 
         second = await Peer.connect(server.port)
         second.send(b"2")
         await first.ask(b"1")
-        server.server.reconfigure(server.options.override({"max.connections": "2"}))
+        await server.server.reconfigure(server.options.override({"max.connections": "2"}))
         assert await second.answer() == b"2"
         server.server.close()
 
@@ -572,7 +604,7 @@ def test_a_lowered_limit_closes_the_longest_idle_connections(loop: asyncio.Abstr
         peers = [await Peer.connect(server.port) for _ in range(3)]
         for peer in peers:
             assert await peer.ask(b"echo") == b"echo"
-        server.server.reconfigure(NetOptions.parse({**server.options.originals, "max.connections": "1"}))
+        await server.server.reconfigure(NetOptions.parse({**server.options.originals, "max.connections": "1"}))
         await until(lambda: len(server.server.connections) == 1)
         server.server.close()
 

@@ -5,8 +5,8 @@ import pytest
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.quota_rates import Window
 from kafka_py.net.address_rates import AddressRates
-from kafka_py.net.configs import NetOptions
-from kafka_py.net.limits import Admission, ConnectionLimits, parse_overrides
+from kafka_py.net.configs import NetOptions, parse_overrides
+from kafka_py.net.limits import Admission, ConnectionLimits, overrides_of
 
 
 def limits(
@@ -43,14 +43,33 @@ def test_a_listener_may_have_its_own_limit() -> None:
 
 
 def test_per_address_with_overrides() -> None:
-    counts = limits({"max.connections.per.ip": "1", "max.connections.per.ip.overrides": "10.0.0.1:2,[::1]:0"})
+    counts = limits({"max.connections.per.ip": "1"})
+    counts.override(overrides_of("one:2,[::1]:0,four:1,10.0.0.9:0", looked_up))
     counts.opened("PLAINTEXT", "10.0.0.2")
     counts.opened("PLAINTEXT", "10.0.0.1")
     assert not counts.allows_host("10.0.0.2")
     assert counts.allows_host("10.0.0.1")
     assert not counts.allows_host("::1")
+    assert not counts.allows_host("10.0.0.9")
+    assert counts.allows_host("1.2.3.4")
+    counts.opened("PLAINTEXT", "1.2.3.4")
+    assert not counts.allows_host("1.2.3.4")
     counts.closed("PLAINTEXT", "10.0.0.2")
     assert counts.allows_host("10.0.0.2")
+
+
+def test_a_host_without_address_is_named() -> None:
+    for host in ("nowhere", "bad"):
+        with pytest.raises(ConfigError, match=f"max.connections.per.ip.overrides: '{host}' is no address"):
+            overrides_of(f"one:2,{host}:5", looked_up)
+
+
+def looked_up(host: str) -> str:
+    if host == "bad":
+        raise UnicodeError("label too long")
+    if host == "nowhere":
+        raise OSError("unknown")
+    return {"one": "10.0.0.1", "four": "::ffff:1.2.3.4"}.get(host, host)
 
 
 def test_a_listener_that_accepts_too_fast_is_delayed_for_a_sample_at_most() -> None:
@@ -118,8 +137,9 @@ def test_a_limit_of_all_listeners_counts_for_each_without_its_own() -> None:
 def test_limits_change_while_running_and_a_bad_change_changes_nothing() -> None:
     counts = limits({"max.connections": "1"})
     counts.opened("PLAINTEXT", "h")
-    with pytest.raises(ConfigError, match=r"max.connections.per.ip.overrides"):
-        counts.configure(NetOptions.parse({"max.connections": "5", "max.connections.per.ip.overrides": "h"}))
+    bad = {"max.connections": "5", "listener.name.plaintext.max.connections": "0"}
+    with pytest.raises(ConfigError, match=r"listener\.name\.plaintext\.max\.connections"):
+        counts.configure(NetOptions.parse(bad))
     assert counts.admission("PLAINTEXT") is Admission.WAIT
     counts.configure(NetOptions.parse({"max.connections": "2"}))
     assert counts.admission("PLAINTEXT") is Admission.OPEN

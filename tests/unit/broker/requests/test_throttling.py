@@ -12,6 +12,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.options import MAX_INT
 from kafka_py.base.slices import FileSlice
+from kafka_py.base.timers import Timer, Timers
 from kafka_py.broker.observe.metrics import AllRequestMetrics
 from kafka_py.broker.quotas.client_quotas import ClientQuotas
 from kafka_py.broker.quotas.quota_keys import QuotaEntity
@@ -57,6 +58,7 @@ class Client:
     principal = ANONYMOUS
     read_s = 0.0
     budgets: Any = None
+    closed = False
 
     def __init__(self, dispatcher: Dispatcher, send_s: float = 0.0) -> None:
         self.dispatcher = dispatcher
@@ -90,12 +92,15 @@ class World:
         self.metrics = AllRequestMetrics(MetricRegistry(self.clock))
         self.dispatcher = Dispatcher(self.node, self.metrics)  # type: ignore[arg-type]
         self.client = Client(self.dispatcher)
+        self.timers = Timers(self.clock, lambda _s, _callback: SimpleNamespace(cancel=lambda: None))
         self.scheduled: list[tuple[float, Any]] = []
         self.handler_ms = 0
-        self.quotas.when_on(
-            lambda: self.dispatcher.throttle(self.quotas, lambda ms, then: self.scheduled.append((ms, then)))
-        )
+        self.dispatcher.throttle_when_on(self.later)
         self.limit("c", **limits)
+
+    def later(self, delay_ms: float, then: Any) -> Timer:
+        self.scheduled.append((delay_ms, then))
+        return self.timers.schedule(delay_ms, then)
 
     def limit(self, client_id: str, **limits: float) -> None:
         for _ in self.quotas.applying(QuotaEntity(None, client_id), {key: str(each) for key, each in limits.items()}):
@@ -303,6 +308,36 @@ def test_a_shared_response_is_throttled_for_one_client_alone(version: int) -> No
     other = World()
     assert other.ask(request, version, shared).throttle_time_ms == 0
     assert world.scheduled[0][0] == 1000
+
+
+def test_throttle_times_end_when_they_are_over() -> None:
+    world = World(producer_byte_rate=1.0)
+    for _ in range(2):  # pipelined, so that both are throttled
+        told = world.ask(PRODUCE, 8, ProduceResponse(responses=[])).throttle_time_ms
+    assert (world.client.mutes, world.quotas.produce.muted) == (2, 2)
+    world.clock.advance(told - 1)
+    world.timers.advance()
+    assert (world.client.mutes, world.quotas.produce.muted) == (1, 1)
+    world.clock.advance(1)
+    world.timers.advance()
+    assert (world.client.mutes, world.quotas.produce.muted) == (0, 0)
+    world.dispatcher.on_disconnect(world.client)  # type: ignore[arg-type]
+    assert world.quotas.produce.muted == 0
+
+
+def test_nothing_is_left_of_the_throttle_times_of_a_closed_connection() -> None:
+    world = World(producer_byte_rate=0.001, request_percentage=0.001)
+    for handler_ms in (0, 5):
+        world.handler_ms = handler_ms
+        world.ask(PRODUCE, 8, ProduceResponse(responses=[]))
+    assert world.quotas.produce.muted + world.quotas.request.muted == 2
+    world.client.closed = True
+    world.dispatcher.on_disconnect(world.client)  # type: ignore[arg-type]
+    assert world.quotas.produce.muted + world.quotas.request.muted == 0
+    assert world.timers.pending == 0
+    world.ask(PRODUCE, 8, ProduceResponse(responses=[]))  # a response that comes too late
+    assert world.quotas.produce.muted + world.quotas.request.muted == 0
+    assert world.timers.pending == 0
 
 
 def test_throttle_times_are_among_the_metrics_of_requests() -> None:
