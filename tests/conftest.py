@@ -97,9 +97,12 @@ def kerberos_realm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kerbero
         yield made
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> "Iterator[Browser]":
-    """Debian's Chromium, shared by all tests: make a context of your own, `with closing(chromium.new_context())`."""
+    """Debian's Chromium, shared by a module's tests: make a context of your own, `closing(chromium.new_context())`.
+
+    While it runs this thread has an event loop, Playwright's: asyncio.run works in other modules only.
+    """
     from kafka_py.testing.browsers import started_chromium
 
     with started_chromium() as browser:

@@ -4,4 +4,9 @@
     login.py     logging in and out
     overview.py  all clusters
     brokers.py   the brokers of a cluster
+    topics.py    lists of topics, and one topic
+    topic_changes.py  topics created, deleted, extended; elections
+    settings_table.py  settings of topics and brokers, and their changes
+    looks.py     one look at a cluster for a page
+    commands.py  commands that do the same
 """

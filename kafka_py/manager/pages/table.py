@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
-from kafka_py.manager.pages import brokers, login, overview
+from kafka_py.manager.pages import brokers, login, overview, settings_table, topic_changes, topics
 from kafka_py.manager.services import ManagerServices
 from kafka_py.manager.web.routes import WebRoute
 
@@ -13,6 +13,9 @@ ROUTES: tuple[WebRoute, ...] = (
     *login.ROUTES,
     *overview.ROUTES,
     *brokers.ROUTES,
+    *topic_changes.ROUTES,
+    *topics.ROUTES,
+    *settings_table.ROUTES,
 )
 """The first whose path fits is taken: /topics/new comes before /topics/{topic}."""
 

@@ -34,6 +34,7 @@ from kafka_py.manager.web.formats import part
 from kafka_py.manager.web.rendering import PageRenderer
 from kafka_py.manager.web.requests import Fields, Forbidden, NotFound, PageRequest
 from kafka_py.manager.web.routes import WebRoute
+from kafka_py.manager.web.submissions import MadeChange
 from kafka_py.manager.web.values import to_bytes
 
 NOBODY = WebUser("", AccessRole.NOBODY)
@@ -119,11 +120,17 @@ class PageDispatcher:
             self._audit(asked, route, "refused")
             only = "read-only" if asked.user.role >= route.role else f"for the role {route.role.title}"
             raise Forbidden(f"{route.summary} This is {only} here.")
-        answer = await route.handler(asked)
+        if route.method == "POST" and _is_applied(asked):
+            try:
+                return self._made_answer(route, asked, await self._make_once(route, asked))
+            except _OtherAnswer as other:
+                answer: Page | PlannedChange | Response = other.answer
+        else:
+            answer = await route.handler(asked)
         if isinstance(answer, Response):
             return answer
         if isinstance(answer, PlannedChange):
-            return await self._changed(route, asked, answer)
+            return self._shown(route, asked, answer)
         return self._page(asked, answer, route.section, has_api=route.in_api and route.method == "GET")
 
     def _page(self, asked: PageRequest, page: Page, section: str, *, has_api: bool = False) -> Response:
@@ -132,32 +139,45 @@ class PageDispatcher:
         api_path = f"/api{asked.url_path.rstrip('/')}" if has_api else None
         return HTMLResponse(self._renderer.render(page, asked, section, api_path=api_path), page.status)
 
-    async def _changed(self, route: WebRoute, asked: PageRequest, change: PlannedChange) -> Response:
-        """Shows a change or makes it."""
-        is_applied = not asked.flag("dry_run") if asked.is_api else asked.text("step", "") == "apply"
-        if not is_applied:
-            model: Any = answer_of(change)
-            return self._page(asked, Page("change.html", _Preview(model, change.back, asked), change.summary)
-                              if not asked.is_api else Page("", model), route.section)  # fmt: skip
-
-        async def work() -> str:
-            try:
-                message = await change.apply()
-            except Exception as error:
-                why = error.message if isinstance(error, KafkaError) else str(error)
-                self._audit(asked, route, "failed", change, why)
-                raise
-            self._audit(asked, route, "done", change, message)
-            return message
-
-        owner = asked.session.key if asked.session is not None else f"user:{asked.user.name}"
-        number = asked.text("submission", "")
-        message = (await self._services.submissions.once(owner, number, work))[0] if number else await work()
+    def _shown(self, route: WebRoute, asked: PageRequest, change: PlannedChange) -> Response:
+        """A change that was not made yet."""
+        model = answer_of(change)
         if asked.is_api:
-            return self._page(asked, Page("", answer_of(change, message)), route.section)
-        if asked.session is not None and message not in asked.session.notices:
-            asked.session.notices.append(message)
-        return RedirectResponse(change.back, 303)
+            return self._page(asked, Page("", model), route.section)
+        preview = _Preview(model, change.back, asked)
+        return self._page(asked, Page("change.html", preview, change.summary), route.section)
+
+    async def _make_once(self, route: WebRoute, asked: PageRequest) -> MadeChange:
+        """Plans a change and makes it; a form that was sent before is answered with what came of it."""
+
+        async def work() -> MadeChange:
+            change = await route.handler(asked)
+            if not isinstance(change, PlannedChange):
+                raise _OtherAnswer(change)
+            return await self._make(route, asked, change)
+
+        number = asked.text("submission", "")
+        if not number:
+            return await work()
+        owner = asked.session.key if asked.session is not None else f"user:{asked.user.name}"
+        return await self._services.submissions.once(owner, f"{asked.url_path} {number}", work)
+
+    async def _make(self, route: WebRoute, asked: PageRequest, change: PlannedChange) -> MadeChange:
+        try:
+            message = await change.apply()
+        except Exception as error:
+            why = error.message if isinstance(error, KafkaError) else str(error)
+            self._audit(asked, route, "failed", change, why)
+            raise
+        self._audit(asked, route, "done", change, message)
+        return MadeChange(answer_of(change, message), change.back)
+
+    def _made_answer(self, route: WebRoute, asked: PageRequest, made: MadeChange) -> Response:
+        if asked.is_api:
+            return self._page(asked, Page("", made.answer), route.section)
+        if asked.session is not None and made.answer.message not in asked.session.notices:
+            asked.session.notices.append(made.answer.message)
+        return RedirectResponse(made.back, 303)
 
     def _failed(self, asked: PageRequest, error: Exception, section: str) -> Response:
         name = asked.path.get("cluster", "")
@@ -189,6 +209,19 @@ def _require_own_form(request: Request, form: Fields, session: BrowserSession | 
     given = request.headers.get("x-csrf-token") or (form.get("csrf_token") or [""])[-1]
     if session is not None and not has_csrf_token(session, given):
         raise Forbidden("The form is not of this session: load the page again, and send it once more")
+
+
+def _is_applied(asked: PageRequest) -> bool:
+    """Whether a change is to be made, not only shown."""
+    return not asked.flag("dry_run") if asked.is_api else asked.text("step", "") == "apply"
+
+
+class _OtherAnswer(Exception):
+    """A handler has planned no change: its form has to be corrected, for example."""
+
+    def __init__(self, answer: Page | Response) -> None:
+        super().__init__("No change was planned")
+        self.answer = answer
 
 
 class _Preview:

@@ -8,35 +8,46 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from kafka_py.manager.web.answers import ChangeAnswer
 
 MOST_KEPT = 1_000
+
+
+class MadeChange(NamedTuple):
+    """A change that was made. back: the path of the page to show."""
+
+    answer: ChangeAnswer
+    back: str
 
 
 class Submissions:
     """Outcomes of submitted forms, by (owner, number)."""
 
     def __init__(self) -> None:
-        self._outcomes: OrderedDict[tuple[str, str], asyncio.Future[str]] = OrderedDict()
+        self._outcomes: OrderedDict[tuple[str, str], asyncio.Future[MadeChange]] = OrderedDict()
 
-    async def once(self, owner: str, number: str, work: Callable[[], Awaitable[str]]) -> tuple[str, bool]:
-        """What the work answered, and whether this call did it. Raises what the work raised, in every call."""
+    async def once(self, owner: str, number: str, work: Callable[[], Awaitable[MadeChange]]) -> MadeChange:
+        """What came of the work, which is done by the first call only. Raises what the work raised, in every call."""
         key = (owner, number)
         known = self._outcomes.get(key)
         if known is not None:
-            return await asyncio.shield(known), False
-        outcome = self._outcomes[key] = asyncio.get_running_loop().create_future()
+            return await asyncio.shield(known)
+        outcome: asyncio.Future[MadeChange] = asyncio.get_running_loop().create_future()
+        self._outcomes[key] = outcome
         self._forget_some()
         try:
             outcome.set_result(await work())
         except BaseException as error:
-            del self._outcomes[key]  # a failed change may be tried again with the same form
+            self._outcomes.pop(key, None)  # a failed change may be tried again with the same form
             if isinstance(error, Exception):
                 outcome.set_exception(error)
                 outcome.exception()  # it is raised here; nobody else may be waiting
             else:
                 outcome.cancel()
             raise
-        return outcome.result(), True
+        return outcome.result()
 
     def _forget_some(self) -> None:
         while len(self._outcomes) > MOST_KEPT:

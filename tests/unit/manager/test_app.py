@@ -7,7 +7,11 @@ from typing import Any
 
 from kafka_py.clients.admin.brokers import ClusterDescription
 from kafka_py.clients.metadata import Node
+from kafka_py.manager.pages import login, overview
 from kafka_py.manager.pages.table import ROUTES
+from kafka_py.manager.web.answers import Page
+from kafka_py.manager.web.requests import PageRequest
+from kafka_py.manager.web.routes import CLUSTER, reads
 from kafka_py.testing.web_manager import CalledManager
 
 SCRIPT = "<script>alert(1)</script>"
@@ -26,30 +30,40 @@ class Admin(SimpleNamespace):
     async def close(self) -> None: ...
 
 
+async def racks(request: PageRequest) -> Page:
+    """A page whose rows are what a cluster says of itself."""
+    found = await request.cluster.admin.describe_cluster()
+    rows = [overview.ClusterRow(node.rack or "", str(node), "", False, False) for node in found.nodes]
+    return Page("overview.html", overview.ClustersPage(rows), "Racks")
+
+
+OWN = (*login.ROUTES, *overview.ROUTES, reads(f"{CLUSTER}/racks", racks, "Racks.", overview.ClustersPage, menu="Racks"))
+
+
 def test_a_page_is_html_and_the_same_model_is_json(played: Callable[..., None]) -> None:
     async def scene(manager: CalledManager) -> None:
-        page = await manager.get("/clusters/test/brokers")
+        page = await manager.get("/clusters/test/racks")
         assert page.status_code == 200
         assert "localhost:9092" in page.text
-        found = (await manager.get("/api/clusters/test/brokers")).json()
-        assert found["brokers"][0]["host"] == "localhost"
+        found = (await manager.get("/api/clusters/test/racks")).json()
+        assert found["clusters"][0]["name"] == SCRIPT
         first = (await manager.get("/api")).json()
         assert [(row["name"], row["brokers"], row["topics"]) for row in first["clusters"]] == [("test", 1, 1)]
 
-    played(scene, admin=Admin())
+    played(scene, admin=Admin(), routes=OWN)
 
 
 def test_script_in_a_name_is_text(played: Callable[..., None]) -> None:
     async def scene(manager: CalledManager) -> None:
-        page = await manager.get("/clusters/test/brokers")
+        page = await manager.get("/clusters/test/racks")
         assert SCRIPT not in page.text
         assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page.text
-        for path in (f"/{SCRIPT}", f"/clusters/{SCRIPT}/brokers"):
+        for path in (f"/{SCRIPT}", f"/clusters/{SCRIPT}/racks"):
             missing = await manager.get(path)
             assert missing.status_code == 404
             assert SCRIPT not in missing.text
 
-    played(scene, admin=Admin())
+    played(scene, admin=Admin(), routes=OWN)
 
 
 def test_every_answer_has_the_protective_headers(played: Callable[..., None]) -> None:
@@ -62,7 +76,7 @@ def test_every_answer_has_the_protective_headers(played: Callable[..., None]) ->
             assert headers["x-frame-options"] == "DENY"
             assert headers["cache-control"] == ("public, max-age=86400" if "static" in path else "no-store")
 
-    played(scene, admin=Admin())
+    played(scene, admin=Admin(), routes=OWN)
 
 
 def test_another_host_name_is_refused_without_logins(played: Callable[..., None]) -> None:
@@ -70,7 +84,7 @@ def test_another_host_name_is_refused_without_logins(played: Callable[..., None]
         assert (await manager.get("/", headers={"host": "evil.example:9000"})).status_code == 421
         assert (await manager.get("/", headers={"host": "[::1]:9000"})).status_code == 200
 
-    played(scene, admin=Admin())
+    played(scene, admin=Admin(), routes=OWN)
 
 
 def test_a_cluster_that_is_down_is_shown_as_such_and_the_rest_works(played: Callable[..., None]) -> None:
@@ -86,13 +100,13 @@ def test_a_cluster_that_is_down_is_shown_as_such_and_the_rest_works(played: Call
         cluster._admin = Admin(describe_cluster=refuse, list_topics=refuse)  # type: ignore[assignment]
         first = await manager.get("/")
         assert (first.status_code, "not reachable" in first.text) == (200, True)
-        page = await manager.get("/clusters/test/brokers")
+        page = await manager.get("/clusters/test/racks")
         assert (page.status_code, "does not answer" in page.text) == (503, True)
-        assert 'href="/clusters/test/brokers" aria-current="page"' in page.text
-        failure = (await manager.get("/api/clusters/test/brokers")).json()
+        assert 'href="/clusters/test/racks" aria-current="page"' in page.text
+        failure = (await manager.get("/api/clusters/test/racks")).json()
         assert failure["code"] == "cluster_unreachable"
 
-    played(scene)
+    played(scene, routes=OWN)
 
 
 def test_every_route_of_the_json_interface_is_described(played: Callable[..., None]) -> None:
