@@ -22,7 +22,7 @@ from kafka_py.clients.metadata import Node
 from kafka_py.clients.security import security_of, tls_settings
 from kafka_py.net.client import AuthenticationFailed, BrokerConnection, ConnectionLost
 from kafka_py.operations.doctor.examination import Reached, ReachFault, ReachStep
-from kafka_py.operations.doctor.tls_probe import TlsProbe
+from kafka_py.operations.doctor.tls_probe import TlsProbe, speaks_tls
 from kafka_py.wire.apis import APIS, ApiKey
 from kafka_py.wire.messages.metadata import MetadataRequest
 from kafka_py.wire.primitives import MalformedMessage
@@ -69,7 +69,13 @@ async def reach(approach: Approach, host: str, port: int) -> Reached:
         seen = seen._replace(certificate=outcome.certificate)
         if outcome.fault is not None:
             return seen._replace(failed=ReachStep.TLS, fault=outcome.fault, detail=outcome.detail)
-    return await _ask(approach, seen)
+    seen = await _ask(approach, seen)
+    if seen.fault is ReachFault.NOT_KAFKA and not approach.has_tls:
+        loop = asyncio.get_running_loop()
+        if await loop.run_in_executor(None, speaks_tls, connected, port, approach.timeout_s):
+            detail = "a TLS handshake is answered there"
+            seen = seen._replace(failed=ReachStep.TLS, fault=ReachFault.TLS_EXPECTED, detail=detail)
+    return seen
 
 
 async def _resolved(host: str, port: int, timeout_s: float) -> list[str] | str:

@@ -74,6 +74,18 @@ class TlsProbe:
         return TlsOutcome(None, "", certificate_of(shown) if shown else None)
 
 
+def speaks_tls(address: str, port: int, timeout_s: float) -> bool:
+    """Whether what listens there answers a TLS handshake, whatever its certificate."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    try:
+        with socket.create_connection((address, port), timeout_s) as connected, context.wrap_socket(connected):
+            return True
+    except (OSError, ValueError):
+        return False
+
+
 def _fault_of(detail: str) -> ReachFault:
     if "does not speak TLS" in detail or "closed the connection during" in detail or "reset" in detail:
         return ReachFault.NO_TLS_THERE
