@@ -32,23 +32,24 @@ async def look_at(
     *,
     topics: Collection[str] | None = None,
     groups: Collection[str] | None = None,
+    without: Collection[int] = (),
     limits: LookLimits | None = None,
 ) -> ClusterSnapshot:
     """What the cluster is like now. Raises nothing because of a broker: `unseen` of the snapshot names what failed.
 
     parts: what to ask for beside nodes and controller; offsets bring the topics along.
-    topics, groups: only these; None: all.
+    topics, groups: only these; None: all. without: brokers that are not asked, such as known to be out of reach.
     """
     asker = LookRequests(admin, limits or LookLimits())
     clock = admin.cluster.clock
     taken_ms, began_ms = clock.wall_ms(), clock.monotonic_ms()
     view = await _metadata(asker, OF_PARTITIONS.isdisjoint(parts), topics)
-    brokers = sorted(view.nodes)
+    brokers = sorted(view.nodes.keys() - set(without))
     infos = [info for topic in view.topics.values() for info in topic.partitions]
     versions, log_dirs, offsets, seen_groups = await asyncio.gather(
         versions_of(asker, brokers if ViewPart.VERSIONS in parts else ()),
         log_dirs_of(asker, brokers if ViewPart.LOG_DIRS in parts else ()),
-        offsets_of(asker, infos if ViewPart.OFFSETS in parts else (), view.nodes),
+        offsets_of(asker, infos if ViewPart.OFFSETS in parts else (), brokers),
         groups_of(
             asker,
             () if OF_GROUPS.isdisjoint(parts) else brokers,

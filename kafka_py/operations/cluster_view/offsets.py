@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import CONSUMER_REPLICA_ID, EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, TopicPartition
@@ -17,12 +17,12 @@ _Found = dict[TopicPartition, int | KafkaError]
 
 
 async def offsets_of(
-    asker: LookRequests, partitions: Iterable[PartitionInfo], nodes: Mapping[int, object]
+    asker: LookRequests, partitions: Iterable[PartitionInfo], brokers: Collection[int]
 ) -> dict[TopicPartition, LogBounds]:
-    """The bounds of each partition whose leader answers; a partition without live leader is not asked for."""
+    """The bounds of each partition whose leader answers; one whose leader is not among `brokers` is not asked for."""
     by_leader: dict[int, list[TopicPartition]] = {}
     for info in partitions:
-        if info.leader in nodes:
+        if info.leader in brokers:
             by_leader.setdefault(info.leader, []).append(info.topic_partition)
     step = asker.limits.partitions
     pieces = [

@@ -123,12 +123,13 @@ async def _look_at_cluster(
 ) -> _ClusterSeen:
     limits = LookLimits(timeout_ms=int(request.timeout_s * 1000))
     async with AsyncAdminClient(configs, environment=environment) as admin:
-        snapshot = await look_at(admin, PARTS, limits=limits)
-        reachable = [broker for broker in snapshot.nodes
-                     if broker not in advertised or advertised[broker].failed is None]  # fmt: skip
+        lost = [broker for broker, reached in advertised.items() if reached.failed is not None]
+        snapshot = await look_at(admin, PARTS, without=lost, limits=limits)
+        reachable = [broker for broker in snapshot.nodes if broker not in lost]
         settings = await broker_settings(admin, reachable, request.timeout_s)
         topics, unchecked = await topic_settings(admin, list(snapshot.topics), request.timeout_s)
     unchecked = [*map(str, snapshot.unseen), *settings.unchecked, *unchecked]
+    unchecked += [f"broker {broker} itself: its advertised address cannot be used from here" for broker in lost]
     clocks: tuple[ClockSeen, ...] = ()
     name = request.clock_topic
     if name is not None:

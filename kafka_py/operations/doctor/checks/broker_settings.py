@@ -60,13 +60,15 @@ def unclean_election(seen: Examination) -> Iterator[DoctorFinding]:
     """Brokers or topics that let a replica lead that is not in sync."""
     name = "unclean.leader.election.enable"
     brokers = [broker for broker in sorted(seen.broker_settings) if seen.setting(broker, name) == "true"]
-    topics = [topic for topic, settings in sorted(seen.topic_settings.items()) if settings.get(name) == "true"]
+    topics = []
+    if not brokers:  # else topics have it by default, according to whichever broker described them
+        topics = [topic for topic, settings in sorted(seen.topic_settings.items()) if settings.get(name) == "true"]
     if brokers or topics:
         where = "--entity-type topics --entity-name TOPIC" if not brokers else "--entity-type brokers --entity-default"
         yield DoctorFinding(
             "unclean-election",
             Severity.WARNING,
-            f"{name} is true{' for ' + str(len(topics)) + ' topics' if topics and not brokers else ''}.",
+            f"{name} is true{f' for {len(topics)} topics' if topics else ''}.",
             "A replica that has not copied everything may become leader: acknowledged records are lost without an "
             "error.",
             f"`kafka-configs.sh --bootstrap-server {seen.servers} --alter {where} --add-config {name}=false`",
