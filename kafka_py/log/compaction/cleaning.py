@@ -223,12 +223,8 @@ class CleanJob:
         is_dropped = transactions.data(header)
         for records in _pieces(batch, header):
             self.records_read += len(records)
-            if not is_dropped:
-                for record in records:
-                    if record.key is not None and record.offset >= self.first_dirty:
-                        if keys.is_full:
-                            return False
-                        keys.put(record.key, record.offset)
+            if not is_dropped and not keys.add(records, self.first_dirty):
+                return False
         return True
 
     # ---- second pass: retained records

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from kafka_py.log.compaction.key_offsets import KeyOffsets
 from kafka_py.log.segments.txn_index import AbortedTxn
@@ -167,6 +167,9 @@ class LastBatch(NamedTuple):
 # ---- records
 
 
+AnyRecord = TypeVar("AnyRecord", Record, LegacyRecord)
+
+
 class RecordFilter:
     """Decides batch by batch which records are retained, from the first batch of the log on.
 
@@ -234,31 +237,25 @@ class RecordFilter:
 
     def _staying_in_entry(self, contents: EntryContents, keeps_deletes: bool) -> Iterator[LegacyRecord]:
         for first in range(0, contents.record_count, AT_ONCE):
-            for record in parse_entries(contents, first, first + AT_ONCE):
-                if self._stays(record, keeps_deletes=keeps_deletes):
-                    yield record
+            yield from self._staying_of(parse_entries(contents, first, first + AT_ONCE), keeps_deletes)
 
     def _staying(self, batch: memoryview, header: BatchHeader, keeps_deletes: bool) -> Iterator[Record]:
         for piece in iter_record_pieces(batch, header=header):
-            for record in piece:
-                if self._stays(record, keeps_deletes=keeps_deletes):
-                    yield record
+            yield from self._staying_of(piece, keeps_deletes)
 
-    def _stays(self, record: Record | LegacyRecord, *, keeps_deletes: bool) -> bool:
-        if record.offset > self._keys.latest:
-            return True
-        if record.key is None:
-            return False
-        if record.offset < self._keys.get(record.key):
-            return False
-        return record.value is not None or keeps_deletes or self._may_shadow(record.offset)
+    def _staying_of(self, records: list[AnyRecord], keeps_deletes: bool) -> list[AnyRecord]:
+        """Those that stay: what is not covered by the table, and the last record of each key.
 
-    def _may_shadow(self, offset: int) -> bool:
-        """Whether the log may still hold an older value of a tombstone's key.
-
-        True in the dirty part, until this compaction is swapped in as a whole.
+        A tombstone of the dirty part stays as well, because the log may hold an older value of its key until this
+        compaction is swapped in as a whole.
         """
-        return offset >= self._first_dirty
+        latest, first_kept = self._keys.latest, -1 if keeps_deletes else self._first_dirty
+        return [
+            record
+            for record, last in zip(records, self._keys.last_offsets(records), strict=True)
+            if (offset := record[0]) > latest
+            or (offset >= last and record[2] is not None and (record[3] is not None or offset >= first_kept))
+        ]
 
 
 def _rebuilt(header: BatchHeader, records: Iterable[Record]) -> bytes:

@@ -77,8 +77,7 @@ def filter_with(
     keys: dict[bytes, int], latest: int, producers: dict[int, LastBatch] | None = None, first_dirty: int = 1 << 62
 ) -> RecordFilter:
     table = KeyOffsets(24 * 100, 0.9)
-    for key, offset in keys.items():
-        table.put(key, offset)
+    assert table.add([Record(offset, 0, key, b"", ()) for key, offset in keys.items()], 0)
     table.latest = latest
     return RecordFilter(table, CleanedTransactionMetadata(), producers or {}, first_dirty=first_dirty)
 

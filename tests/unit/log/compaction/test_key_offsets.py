@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import random
+
 from kafka_py.log.compaction.key_offsets import KeyOffsets, most_keys
+from kafka_py.records.batch import Record
 
 MIB = 1 << 20
 
@@ -10,27 +13,52 @@ def test_the_worked_example_of_capacity() -> None:
     assert most_keys(128 * MIB, 0.9) == 5033164
 
 
-def test_the_last_offset_put_counts() -> None:
+def record(offset: int, key: bytes | None) -> Record:
+    return Record(offset, 0, key, b"", ())
+
+
+def last_of(table: KeyOffsets, *keys: bytes | None) -> list[int]:
+    return table.last_offsets([record(0, key) for key in keys])
+
+
+def test_the_last_offset_added_counts() -> None:
     table = KeyOffsets(24 * 100, 0.9)
-    assert table.get(b"a") == -1
-    table.put(b"a", 3)
-    table.put(b"b", 4)
-    table.put(b"a", 9)
-    assert (table.get(b"a"), table.get(b"b"), table.get(b""), table.latest, table.count) == (9, 4, -1, 9, 2)
+    assert last_of(table, b"a", b"") == [-1, -1]
+    assert table.add([record(3, b"a"), record(4, b"b"), record(5, None), record(9, b"a")], 0)
+    assert last_of(table, b"a", b"b", b"", None) == [9, 4, -1, -1]
+    assert (table.latest, table.count) == (9, 2)
+
+
+def test_records_below_the_first_offset_are_left_out() -> None:
+    table = KeyOffsets(24 * 100, 0.9)
+    assert table.add([record(3, b"a"), record(4, b"b")], 4)
+    assert last_of(table, b"a", b"b") == [-1, 4]
 
 
 def test_it_takes_as_many_keys_as_its_load_factor_says() -> None:
     table = KeyOffsets(24 * 100, 0.9)
-    for number in range(90):
-        assert not table.is_full
-        table.put(b"%d" % number, number)
-    assert table.is_full
-    assert all(table.get(b"%d" % number) == number for number in range(90))
-    assert table.get(b"90") == -1
+    assert table.add([record(number, b"%d" % number) for number in range(90)], 0)
+    assert not table.add([record(number, b"%d" % number) for number in range(90, 95)], 0)
+    assert (table.latest, table.count) == (89, 90)
+    assert last_of(table, *(b"%d" % number for number in range(91))) == [*range(90), -1]
+
+
+def test_it_equals_a_map() -> None:
+    """Nearly full, so that most keys are not where their hash says; the empty key among them."""
+    rng = random.Random(5)
+    table, expected = KeyOffsets(24 * 512, 1.0), dict[bytes, int]()
+    for first in range(0, 4000, 10):
+        rows = [(first + index, b"k" * rng.randrange(3) + b"%d" % rng.randrange(170)) for index in range(9)]
+        rows += [(first + 9, b"")]
+        assert table.add([record(*row) for row in rows], 0)
+        expected.update((key, offset) for offset, key in rows)
+    assert table.count == len(expected) > 500
+    assert last_of(table, *expected) == list(expected.values())
 
 
 def test_the_smallest_table_takes_a_key() -> None:
     table = KeyOffsets(0, 0.9)
-    table.put(b"a", 1)
-    assert table.is_full and table.get(b"a") == 1 and table.get(b"b") == -1
+    assert table.add([record(1, b"a")], 0)
+    assert not table.add([record(2, b"b")], 0)
+    assert last_of(table, b"a", b"b") == [1, -1]
     table.close()
