@@ -2,5 +2,5 @@
 
     cluster_view/  one look at a cluster as plain values
     doctor/        what is wrong with a cluster, and what repairs it
-    groups/        consumer groups: where a reset takes them
+    groups/        consumer groups: their health, resets
 """
