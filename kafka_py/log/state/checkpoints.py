@@ -87,9 +87,13 @@ def read_epochs(files: Files, path: str) -> list[EpochStart]:
         data = files.read_bytes(path)
     except FileNotFoundError:
         return []
-    return [
+    entries = [
         EpochStart(_number(epoch, path), _number(start, path)) for epoch, start in parse_checkpoint(data, path, 2)
     ]
+    for epoch, start in entries:
+        if epoch < 0 or start < 0:
+            raise CorruptCheckpoint(path, f"leader epoch {epoch} of the checkpoint cannot begin at offset {start}")
+    return entries
 
 
 def format_epochs(entries: Iterable[EpochStart]) -> bytes:

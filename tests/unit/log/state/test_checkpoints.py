@@ -52,6 +52,14 @@ def test_anything_else_is_an_io_error_that_names_the_file(data, reason):
     assert caught.value.filename == "/checkpoint"
 
 
+@pytest.mark.parametrize("row", [b"1 -13", b"-1 5"])
+def test_a_leader_epoch_that_cannot_be_is_an_io_error(row):
+    files = FakeFiles()
+    write_atomically(files, "/epochs", b"0\n2\n0 0\n" + row + b"\n")
+    with pytest.raises(CorruptCheckpoint, match="cannot begin"):
+        read_epochs(files, "/epochs")
+
+
 def test_white_space_of_any_kind_parts_the_fields():
     assert parse_checkpoint(b"0\r\n1\r\nt\t 0  5 \r\n", "/x", 3) == [["t", "0", "5"]]
 
