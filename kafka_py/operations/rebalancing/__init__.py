@@ -1,0 +1,14 @@
+"""Plans that spread partitions over brokers, and their execution in throttled, resumable steps.
+
+    model.py           the cluster, the request and the plan as values
+    bands.py           the range of numbers that a goal wants
+    placement.py       replicas and their counts while a plan is made
+    hard_goals.py      removal, replication factor, racks, disks, demotion
+    soft_moves.py      moves, and what they cost each goal
+    replica_counts.py  evens out replicas
+    leader_counts.py   evens out preferred leaders
+    byte_loads.py      evens out bytes
+    topic_spread.py    evens out the replicas of each topic
+    violations.py      what goals want otherwise, by name
+    planner.py         makes a plan
+"""
