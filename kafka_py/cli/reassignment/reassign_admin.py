@@ -21,6 +21,16 @@ from kafka_py.clients.admin.client import AdminClient
 from kafka_py.clients.admin.log_dirs import ReplicaLogDirs, TopicPartitionReplica
 from kafka_py.clients.admin.resources import AlterConfig, AlterOperation, ConfigResource, ConfigResourceType
 from kafka_py.controller.model.placement import BrokerRack, place, require_racks_of_all_or_none
+from kafka_py.operations.rebalancing.throttles import (
+    BROKER_THROTTLES,
+    FOLLOWER_RATE,
+    LEADER_RATE,
+    LOG_DIR_RATE,
+    TOPIC_THROTTLES,
+    Moves,
+    moving_brokers,
+    topic_throttles,
+)
 
 CLIENT_ID = "reassign-partitions-tool"
 RETRY_MOVES_AFTER_S = 0.1
@@ -122,22 +132,22 @@ def _require_done(title: str, errors: Mapping[TopicPartition, KafkaError]) -> No
         raise Refused("\n".join([title, *lines]))
 
 
-def set_throttle(admin: AdminClient, moves: reassign_plan.Moves, rate: int) -> None:
+def set_throttle(admin: AdminClient, moves: Moves, rate: int) -> None:
     """Throttles the replicas that move, on all brokers that send or receive."""
     changes = {
         ConfigResource(ConfigResourceType.TOPIC, topic): [AlterConfig(name, value) for name, value in settings.items()]
-        for topic, settings in reassign_plan.topic_throttles(moves).items()
+        for topic, settings in topic_throttles(moves).items()
     }
     admin.incremental_alter_configs(changes).all()
-    rates = [AlterConfig(name, str(rate)) for name in (reassign_plan.LEADER_RATE, reassign_plan.FOLLOWER_RATE)]
-    _change_brokers(admin, reassign_plan.moving_brokers(moves), rates)
+    rates = [AlterConfig(name, str(rate)) for name in (LEADER_RATE, FOLLOWER_RATE)]
+    _change_brokers(admin, moving_brokers(moves), rates)
     print(f"The inter-broker throttle limit was set to {rate} B/s")
 
 
 def set_log_dir_throttle(admin: AdminClient, plan: Plan, rate: int) -> None:
     """Throttles moves between log directories on the brokers that have some."""
     brokers = list(dict.fromkeys(replica.broker for replica in plan.log_dirs))
-    _change_brokers(admin, brokers, [AlterConfig(reassign_plan.LOG_DIR_RATE, str(rate))])
+    _change_brokers(admin, brokers, [AlterConfig(LOG_DIR_RATE, str(rate))])
     print(f"The replica-alter-dir throttle limit was set to {rate} B/s")
 
 
@@ -291,10 +301,10 @@ def clear_throttles(admin: AdminClient, plan: Plan) -> None:
     brokers = list(dict.fromkeys((*live, *plan.brokers)))
     rates, throttled = reassign_plan.clearing_lines(brokers, plan.topics)
     print(rates, flush=True)
-    _change_brokers(admin, brokers, _deletions(reassign_plan.BROKER_THROTTLES))
+    _change_brokers(admin, brokers, _deletions(BROKER_THROTTLES))
     print(throttled, flush=True)
     resources = [ConfigResource(ConfigResourceType.TOPIC, topic) for topic in plan.topics]
-    admin.incremental_alter_configs(dict.fromkeys(resources, _deletions(reassign_plan.TOPIC_THROTTLES))).all()
+    admin.incremental_alter_configs(dict.fromkeys(resources, _deletions(TOPIC_THROTTLES))).all()
 
 
 def _deletions(names: Sequence[str]) -> list[AlterConfig]:

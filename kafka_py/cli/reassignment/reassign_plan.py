@@ -1,4 +1,4 @@
-"""Plans of kafka-reassign-partitions.sh: the JSON files, what moves between brokers, and what that throttles.
+"""Plans of kafka-reassign-partitions.sh: the JSON files, and what moves between brokers.
 
 Pure: values in, values and texts out; reassign_admin.py and reassign_zookeeper.py carry plans out.
 Source: docs/reference/tools.md, section 5; KIP-73 (throttles), KIP-113 (log directories), KIP-455.
@@ -16,18 +16,8 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.cli.common.command import CommandFailed, Refused
 from kafka_py.clients.admin.log_dirs import TopicPartitionReplica
 from kafka_py.clients.admin.replicas import PartitionReassignment
-
-ANY_LOG_DIR = "any"
-PLAN_VERSION = 1
-
-LEADER_RATE = "leader.replication.throttled.rate"
-FOLLOWER_RATE = "follower.replication.throttled.rate"
-LOG_DIR_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
-BROKER_THROTTLES = (LEADER_RATE, FOLLOWER_RATE, LOG_DIR_RATE)
-LEADER_REPLICAS = "leader.replication.throttled.replicas"
-FOLLOWER_REPLICAS = "follower.replication.throttled.replicas"
-TOPIC_THROTTLES = (LEADER_REPLICAS, FOLLOWER_REPLICAS)
-
+from kafka_py.operations.rebalancing.documents import ANY_LOG_DIR, PLAN_VERSION, reassignment_document
+from kafka_py.operations.rebalancing.throttles import Moves, ReplicaMove, moves_under_way
 
 Replicas = Mapping[TopicPartition, Sequence[int]]
 """The brokers of partitions, the preferred one first."""
@@ -177,32 +167,10 @@ def _as_list(items: Sequence[object]) -> str:
 
 def plan_text(assignment: Replicas) -> str:
     """An assignment as such a file, on one line."""
-    rows = [
-        {"topic": tp.topic, "partition": tp.partition, "replicas": list(ids), "log_dirs": [ANY_LOG_DIR] * len(ids)}
-        for tp, ids in sorted(assignment.items())
-    ]
-    return json.dumps({"version": PLAN_VERSION, "partitions": rows}, separators=(",", ":"), ensure_ascii=False)
+    return json.dumps(reassignment_document(assignment), separators=(",", ":"), ensure_ascii=False)
 
 
-# ---- moves and throttles
-
-
-class ReplicaMove(NamedTuple):
-    """The brokers from which a partition's data is read, and those to which it is copied."""
-
-    sources: list[int]
-    destinations: list[int]
-
-
-Moves = dict[TopicPartition, ReplicaMove]
-
-
-def moves_under_way(reassignments: Mapping[TopicPartition, PartitionReassignment]) -> Moves:
-    """The moves that run already."""
-    return {
-        partition: ReplicaMove([id_ for id_ in one.replicas if id_ not in one.adding], list(one.adding))
-        for partition, one in reassignments.items()
-    }
+# ---- moves
 
 
 def planned_moves(
@@ -221,27 +189,6 @@ def planned_moves(
         sources = moves[partition].sources if partition in moves else list(current[partition])
         moves[partition] = ReplicaMove(sources, [broker for broker in target if broker not in sources])
     return moves
-
-
-def moving_brokers(moves: Moves) -> list[int]:
-    """Every broker that sends or receives."""
-    return list(dict.fromkeys(broker for move in moves.values() for broker in (*move.sources, *move.destinations)))
-
-
-def topic_throttles(moves: Moves) -> dict[str, dict[str, str]]:
-    """Per topic the settings that say which of its replicas are throttled, as leaders and as followers."""
-    leaders: dict[str, set[str]] = {}
-    followers: dict[str, set[str]] = {}
-    for partition, move in moves.items():
-        leaders.setdefault(partition.topic, set()).update(f"{partition.partition}:{id_}" for id_ in move.sources)
-        new = [f"{partition.partition}:{id_}" for id_ in move.destinations if id_ not in move.sources]
-        if new:
-            followers.setdefault(partition.topic, set()).update(new)
-    settings: dict[str, dict[str, str]] = {}
-    for name, throttled in ((LEADER_REPLICAS, leaders), (FOLLOWER_REPLICAS, followers)):
-        for topic, entries in throttled.items():
-            settings.setdefault(topic, {})[name] = ",".join(sorted(entries))
-    return settings
 
 
 # ---- texts

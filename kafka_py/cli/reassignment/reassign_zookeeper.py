@@ -19,6 +19,14 @@ from kafka_py.cli.reassignment import reassign_plan
 from kafka_py.cli.reassignment.reassign_admin import Assignment, proposed
 from kafka_py.cli.reassignment.reassign_plan import PartitionProgress, Plan
 from kafka_py.controller.model.placement import without_racks
+from kafka_py.operations.rebalancing.throttles import (
+    BROKER_THROTTLES,
+    FOLLOWER_RATE,
+    LEADER_RATE,
+    TOPIC_THROTTLES,
+    moving_brokers,
+    topic_throttles,
+)
 from kafka_py.zk.config_znodes import entity_path
 from kafka_py.zk.session import NodeExists
 from kafka_py.zk.store import ZkStore
@@ -79,10 +87,10 @@ async def execute(store: ZkStore, plan: Plan, throttle: int, *, same_factor: boo
     if throttle >= 0:
         print(reassign_plan.MUST_VERIFY)
         moves = reassign_plan.planned_moves({}, plan.targets, current)
-        for topic, settings in reassign_plan.topic_throttles(moves).items():
+        for topic, settings in topic_throttles(moves).items():
             await _change(store, ("topics", topic), settings)
-        rates = {reassign_plan.LEADER_RATE: str(throttle), reassign_plan.FOLLOWER_RATE: str(throttle)}
-        for broker in reassign_plan.moving_brokers(moves):
+        rates = {LEADER_RATE: str(throttle), FOLLOWER_RATE: str(throttle)}
+        for broker in moving_brokers(moves):
             await _change(store, ("brokers", str(broker)), rates)
         print(f"The inter-broker throttle limit was set to {throttle} B/s")
     try:
@@ -128,10 +136,10 @@ async def clear_throttles(store: ZkStore, plan: Plan) -> None:
     rates, throttled = reassign_plan.clearing_lines(brokers, plan.topics)
     print(rates, flush=True)
     for broker in brokers:
-        await _change(store, ("brokers", str(broker)), dict.fromkeys(reassign_plan.BROKER_THROTTLES))
+        await _change(store, ("brokers", str(broker)), dict.fromkeys(BROKER_THROTTLES))
     print(throttled, flush=True)
     for topic in plan.topics:
-        await _change(store, ("topics", topic), dict.fromkeys(reassign_plan.TOPIC_THROTTLES))
+        await _change(store, ("topics", topic), dict.fromkeys(TOPIC_THROTTLES))
 
 
 async def _change(store: ZkStore, entity: tuple[str, str], changes: Mapping[str, str | None]) -> None:

@@ -7,9 +7,10 @@ import pytest
 from kafka_py.base.ids import TopicPartition
 from kafka_py.cli.common.command import CommandFailed, Refused
 from kafka_py.cli.reassignment import reassign_plan
-from kafka_py.cli.reassignment.reassign_plan import PartitionProgress, Plan, ReplicaMove
+from kafka_py.cli.reassignment.reassign_plan import PartitionProgress, Plan
 from kafka_py.clients.admin.log_dirs import TopicPartitionReplica
 from kafka_py.clients.admin.replicas import PartitionReassignment
+from kafka_py.operations.rebalancing.throttles import ReplicaMove, moving_brokers, topic_throttles
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -94,13 +95,13 @@ def test_a_move_reads_from_all_present_replicas_and_a_running_one_keeps_its_sour
     running = {T1: PartitionReassignment([4, 1, 2], [4], [2])}
     moves = reassign_plan.planned_moves(running, {T0: [2, 3], T1: [5]}, {T0: [1, 2], T1: [4, 1, 2]})
     assert moves == {T1: ReplicaMove([1, 2], [5]), T0: ReplicaMove([1, 2], [3])}
-    assert reassign_plan.moving_brokers(moves) == [1, 2, 5, 3]
+    assert moving_brokers(moves) == [1, 2, 5, 3]
     with pytest.raises(CommandFailed, match="with 0 replicas"):
         reassign_plan.planned_moves({}, {T0: [1]}, {})
 
 
 def test_throttles_name_the_sources_as_leaders_and_the_new_replicas_as_followers():
-    settings = reassign_plan.topic_throttles(
+    settings = topic_throttles(
         {T0: ReplicaMove([1, 2], [2, 3]), TopicPartition("t", 10): ReplicaMove([1], [])}
     )
     assert settings == {

@@ -1,0 +1,148 @@
+"""The state of a plan that is carried out: what is to be done, what is done, which throttles are set.
+
+It is written before each step that changes the cluster, so that an interrupted run can be resumed, or cancelled, by
+another process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from kafka_py.base.ids import TopicPartition
+from kafka_py.operations.rebalancing.batches import BatchLimits
+from kafka_py.operations.rebalancing.model import PartitionChange, Proposal, RebalanceRefused
+
+FILE_VERSION = 1
+Overrides = dict[str, dict[str, str | None]]
+"""Topic or broker -> setting -> the value that it had before the throttle; None for none."""
+
+
+class StepState(StrEnum):
+    """How far one partition is. GONE: its topic was deleted. FAILED: the cluster refused it."""
+
+    PENDING = "pending"
+    DONE = "done"
+    GONE = "gone"
+    FAILED = "failed"
+
+
+@dataclass(slots=True)
+class PlannedStep:
+    """One partition of the plan. reason: why it failed."""
+
+    change: PartitionChange
+    state: StepState = StepState.PENDING
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class PlanState:
+    """All of a plan. throttle: bytes per second, None for none. topics, brokers: throttles that are set now."""
+
+    cluster_id: str | None
+    action: str
+    steps: dict[TopicPartition, PlannedStep]
+    elections: list[TopicPartition]
+    throttle: int | None = None
+    limits: BatchLimits = field(default_factory=BatchLimits)
+    topics: Overrides = field(default_factory=dict)
+    brokers: Overrides = field(default_factory=dict)
+    is_finished: bool = False
+
+    @property
+    def pending(self) -> list[PartitionChange]:
+        return [step.change for step in self.steps.values() if step.state is StepState.PENDING]
+
+    def count(self, state: StepState) -> int:
+        return sum(step.state is state for step in self.steps.values())
+
+    @property
+    def total_bytes(self) -> int:
+        return sum(step.change.moved_bytes for step in self.steps.values())
+
+    @property
+    def settled_bytes(self) -> int:
+        """The bytes of what is no longer pending."""
+        return sum(
+            step.change.moved_bytes for step in self.steps.values() if step.state is not StepState.PENDING
+        )
+
+
+def new_state(
+    proposal: Proposal, cluster_id: str | None, throttle: int | None, limits: BatchLimits
+) -> PlanState:
+    """The state of a plan of which nothing is done."""
+    steps = {change.partition: PlannedStep(change) for change in proposal.changes}
+    return PlanState(cluster_id, str(proposal.request.action), steps, list(proposal.elections), throttle, limits)
+
+
+def state_text(state: PlanState) -> str:
+    """The file."""
+    rows = [
+        {"topic": tp.topic, "partition": tp.partition, "before": list(step.change.before),
+         "after": list(step.change.after), "size_bytes": step.change.size_bytes, "state": str(step.state),
+         **({"reason": step.reason} if step.reason else {})}
+        for tp, step in state.steps.items()
+    ]  # fmt: skip
+    document = {
+        "version": FILE_VERSION, "cluster_id": state.cluster_id, "action": state.action, "throttle": state.throttle,
+        "batch_partitions": state.limits.partitions, "batch_bytes": state.limits.moved_bytes,
+        "throttled_topics": state.topics, "throttled_brokers": state.brokers, "finished": state.is_finished,
+        "elections": [list(partition) for partition in state.elections], "partitions": rows,
+    }  # fmt: skip
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+
+
+def parse_state(text: str) -> PlanState:
+    """The state in a file. Raises RebalanceRefused for anything else."""
+    try:
+        document = json.loads(text)
+        if document["version"] != FILE_VERSION:
+            raise RebalanceRefused(f"The file has version {document['version']}, {FILE_VERSION} is wanted")
+        steps = [_step(row) for row in document["partitions"]]
+        return PlanState(
+            document["cluster_id"], document["action"], {step.change.partition: step for step in steps},
+            [TopicPartition(str(topic), int(number)) for topic, number in document["elections"]],
+            document["throttle"], BatchLimits(int(document["batch_partitions"]), int(document["batch_bytes"])),
+            _overrides(document["throttled_topics"]), _overrides(document["throttled_brokers"]),
+            bool(document["finished"]),
+        )  # fmt: skip
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise RebalanceRefused(f"This is not the state of a rebalance: {type(error).__name__}: {error}") from None
+
+
+def _step(row: Mapping[str, Any]) -> PlannedStep:
+    change = PartitionChange(
+        TopicPartition(str(row["topic"]), int(row["partition"])), _ids(row["before"]), _ids(row["after"]),
+        int(row["size_bytes"]),
+    )  # fmt: skip
+    return PlannedStep(change, StepState(row["state"]), str(row.get("reason", "")))
+
+
+def _ids(values: Sequence[Any]) -> tuple[int, ...]:
+    return tuple(int(value) for value in values)
+
+
+def _overrides(values: Mapping[str, Mapping[str, str | None]]) -> Overrides:
+    return {str(name): dict(settings) for name, settings in values.items()}
+
+
+def read_state(path: Path) -> PlanState:
+    """Raises RebalanceRefused, OSError."""
+    return parse_state(path.read_text(encoding="utf-8"))
+
+
+def write_state(path: Path, state: PlanState) -> None:
+    """Replaces the file: readers see the previous state or the new one, after a crash as well. Raises OSError."""
+    fresh = path.with_name(f"{path.name}.new")
+    with fresh.open("w", encoding="utf-8") as file:
+        file.write(state_text(state))
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)
