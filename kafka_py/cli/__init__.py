@@ -14,6 +14,7 @@
     certificates/                  kafka-make-certificates.sh
     group_admin/                   parts of kafka-consumer-groups.sh
     reassignment/                  parts of kafka-reassign-partitions.sh
+    rebalancing/                   parts of kafka-py rebalance
     log_dump/                      parts of kafka-dump-log.sh
     perf/                          commands that measure
     verification/                  commands that check a cluster

@@ -13,4 +13,5 @@
     web.py         the web manager, served
     check.py       what is wrong with a file of settings
     doctor.py      what is wrong with a cluster
+    rebalance.py   spreads partitions over brokers
 """

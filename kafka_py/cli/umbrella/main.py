@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import kafka_py
 from kafka_py.cli.common.command import CommandFailed, run
 from kafka_py.cli.umbrella.profiles import settings_for, take_name, with_settings
-from kafka_py.cli.umbrella.tool_names import TOOLS, entry_of
+from kafka_py.cli.umbrella.tool_names import TOOLS, ToolConnection, entry_of
 
 COMMANDS = {
     "up": "starts a cluster on this machine: a real ZooKeeper and brokers",
@@ -25,8 +25,12 @@ COMMANDS = {
     "web": "serves the web manager, for clusters on any machine",
     "check": "what is wrong with a file of settings, of brokers, clients and pipelines",
     "doctor": "what is wrong with a cluster or with the way to it, and what repairs it",
+    "rebalance": "spreads partitions over brokers, in throttled steps",
 }
 """Modules in umbrella/, and what they are for."""
+
+OF_A_CLUSTER = {"rebalance": ToolConnection(is_bare=True)}
+"""Commands that get the settings of a profile, as tools do."""
 
 FOR_SHELLS = {"completion": "kafka_py.cli.completion", "names": "kafka_py.cli.umbrella.names"}
 """`kafka-py completion bash|zsh` prints a script, which calls `kafka-py names`; the modules."""
@@ -58,6 +62,8 @@ def main(arguments: Sequence[str]) -> int:
     elif name == "--version":
         print(f"kafka_py {kafka_py.__version__} (Kafka {kafka_py.KAFKA_VERSION})")
     elif name in COMMANDS:
+        if name in OF_A_CLUSTER:
+            rest = with_settings(rest, OF_A_CLUSTER[name], settings_for(profile, os.environ))
         sys.argv = [f"kafka-py {name}", *rest]
         importlib.import_module(f"kafka_py.cli.umbrella.{name}").cli()
     elif name in FOR_SHELLS:

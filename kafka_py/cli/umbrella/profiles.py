@@ -110,7 +110,7 @@ def take_name(words: Sequence[str]) -> tuple[str | None, list[str]]:
 def with_settings(words: Sequence[str], tool: ToolConnection, settings: Mapping[str, str]) -> list[str]:
     """The words of a tool's command line, with the settings of a profile where they do not say otherwise."""
     given = {word.partition("=")[0] for word in words}
-    if not words or not settings or given & (EXPLAINING | tool.instead):
+    if not (words or tool.is_bare) or not settings or given & (EXPLAINING | tool.instead):
         return list(words)
     added, rest = [], list(words)
     if tool.servers and tool.servers not in given and SERVERS in settings:

@@ -30,13 +30,15 @@ class Tool(NamedTuple):
 class ToolConnection(NamedTuple):
     """How a tool is told its cluster. servers, config: its options for servers and for a file of settings, "" for none.
 
-    instead: options with which none are needed. place: how many words come before any options.
+    instead: options with which none are needed. place: how many words come before any options. is_bare: without any
+    words it does not only explain itself.
     """
 
     config: str = "--command-config"
     servers: str = "--bootstrap-server"
     instead: frozenset[str] = frozenset()
     place: int = 0
+    is_bare: bool = False
 
 
 _ADMIN = ToolConnection()

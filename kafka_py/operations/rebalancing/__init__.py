@@ -11,4 +11,13 @@
     topic_spread.py    evens out the replicas of each topic
     violations.py      what goals want otherwise, by name
     planner.py         makes a plan
+    cluster_input.py   from a look at a cluster to the planner's values
+    summary.py         plans and progress as text
+    documents.py       plans as JSON documents
+    throttles.py       settings that throttle a set of moves
+    batches.py         the steps of a plan
+    plan_file.py       what is done, in a file
+    carriers.py        reassignments by request, or through ZooKeeper
+    progress.py        how far a run is
+    execution.py       carries a plan out
 """

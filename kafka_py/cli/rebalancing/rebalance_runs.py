@@ -1,0 +1,180 @@
+"""Looks at the cluster, plans, and carries a plan out with progress; two interrupts away from a cancelled batch."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from kafka_py.base.clock import SYSTEM_CLOCK
+from kafka_py.cli.common.command import CommandFailed
+from kafka_py.cli.common.zookeeper_connection import connected
+from kafka_py.cli.rebalancing.rebalance_options import CANCEL, Capacities
+from kafka_py.clients.admin.client import AsyncAdminClient
+from kafka_py.operations.cluster_view.look import look_at
+from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot, ViewPart
+from kafka_py.operations.rebalancing.carriers import (
+    BrokerCarrier,
+    ReassignmentCarrier,
+    ZookeeperCarrier,
+    reassigns_by_request,
+)
+from kafka_py.operations.rebalancing.cluster_input import PLANNED_PARTS, plan_cluster_of, unknown_sizes
+from kafka_py.operations.rebalancing.execution import RebalanceRun, RunTools, cancel_plan
+from kafka_py.operations.rebalancing.model import PlanRequest, Proposal
+from kafka_py.operations.rebalancing.plan_file import PlanState, write_state
+from kafka_py.operations.rebalancing.planner import propose
+from kafka_py.operations.rebalancing.progress import RunOutcome, RunProgress
+from kafka_py.operations.rebalancing.summary import progress_line
+
+LINE_EVERY_S = 10.0
+"""How often a line of progress is printed where no terminal shows one that changes."""
+REDRAW_S = 0.2
+INTERRUPTED = 130
+
+
+class PlannedCluster(NamedTuple):
+    """A proposal, the id of the cluster that it is for, and what could not be seen of it."""
+
+    proposal: Proposal
+    cluster_id: str | None
+    notes: tuple[str, ...]
+
+
+async def plan(properties: Mapping[str, str], request: PlanRequest, capacities: Capacities) -> PlannedCluster:
+    """The proposal for the cluster as it is. Raises RebalanceRefused, KafkaError."""
+    async with AsyncAdminClient(properties) as admin:
+        snapshot = await look_at(admin, PLANNED_PARTS)
+        cluster = plan_cluster_of(snapshot, capacities.by_broker, capacities.default)
+        return PlannedCluster(propose(cluster, request), snapshot.cluster_id, unknown_sizes(snapshot))
+
+
+class RunDisplay:
+    """Progress on standard error: a line that changes on a terminal, else one every few seconds."""
+
+    def __init__(self, now: Callable[[], float] = SYSTEM_CLOCK.monotonic_s) -> None:
+        self._now = now
+        self._next_at = 0.0
+        self._is_terminal = sys.stderr.isatty()
+        self._last = ""
+
+    def show(self, progress: RunProgress) -> None:
+        text, now = progress_line(progress), self._now()
+        is_end = progress.done == progress.total
+        if text == self._last or (now < self._next_at and not is_end):
+            return
+        self._last = text
+        self._next_at = now + (REDRAW_S if self._is_terminal else LINE_EVERY_S)
+        print(f"\r\x1b[K{text}" if self._is_terminal else text, end="" if self._is_terminal else "\n", file=sys.stderr,
+              flush=True)  # fmt: skip
+
+    def say(self, text: str) -> None:
+        """A line of its own."""
+        print(f"{chr(10) if self._is_terminal and self._last else ''}{text}", file=sys.stderr, flush=True)
+        self._last = ""
+
+
+async def execute(
+    properties: Mapping[str, str], zookeeper: str | None, state: PlanState, path: Path, on_interrupt: str
+) -> int:
+    """Carries out what is left of a plan; the exit code. Raises RebalanceRefused, KafkaError, OSError."""
+    display = RunDisplay()
+    wake = asyncio.Event()
+    async with _tools(properties, zookeeper, path, display, wake) as tools:
+        run = RebalanceRun(state, tools)
+        if on_interrupt == CANCEL and not tools.carrier.can_cancel:
+            display.say("Reassignments through ZooKeeper cannot be cancelled: an interrupt ends after the batch.")
+        task = asyncio.ensure_future(run.carry_out())
+        interrupts = 0
+
+        def interrupt() -> None:
+            nonlocal interrupts
+            interrupts += 1
+            wake.set()
+            if interrupts == 1 and on_interrupt != CANCEL:
+                run.stop = True
+                display.say("Interrupted: the running batch is finished; another interrupt cancels it.")
+            elif not run.cancel:
+                run.cancel = True
+                display.say("Interrupted: the running batch is cancelled; another interrupt leaves it as it is.")
+            else:
+                task.cancel()
+
+        with _on_signals(interrupt):
+            try:
+                outcome = await task
+            except asyncio.CancelledError:
+                display.say(f"Left as it is: --resume {path} continues, --cancel {path} cancels what runs.")
+                return INTERRUPTED
+    return _end(outcome, state, path, display)
+
+
+def _end(outcome: RunOutcome, state: PlanState, path: Path, display: RunDisplay) -> int:
+    if outcome is RunOutcome.COMPLETE:
+        display.say(f"Complete: {len(state.steps)} partitions are in place.")
+        return 0
+    failed = [f"{tp}: {step.reason}" for tp, step in state.steps.items() if step.reason]
+    for line in failed[:10]:
+        display.say(line)
+    left = len(state.pending)
+    display.say(f"{str(outcome).capitalize()}: {left} partitions are left; --resume {path} continues.")
+    return 1 if outcome is RunOutcome.INCOMPLETE else INTERRUPTED
+
+
+async def cancel(properties: Mapping[str, str], zookeeper: str | None, state: PlanState, path: Path) -> None:
+    """Cancels what runs of a plan. Raises RebalanceRefused, KafkaError, OSError."""
+    display = RunDisplay()
+    async with _tools(properties, zookeeper, path, display, asyncio.Event()) as tools:
+        cancelled = await cancel_plan(state, tools)
+    display.say(f"{len(cancelled)} reassignments were cancelled, the throttles of the plan are removed.")
+    if state.brokers:
+        display.say(f"Still throttled, for they are not live: brokers {', '.join(sorted(state.brokers))}.")
+
+
+@contextlib.asynccontextmanager
+async def _tools(
+    properties: Mapping[str, str], zookeeper: str | None, path: Path, display: RunDisplay, wake: asyncio.Event
+) -> AsyncIterator[RunTools]:
+    async with AsyncAdminClient(properties) as admin, _carrier(admin, zookeeper) as carrier:
+
+        async def look(parts: Collection[ViewPart]) -> ClusterSnapshot:
+            return await look_at(admin, parts)
+
+        async def keep(state: PlanState) -> None:
+            await asyncio.to_thread(write_state, path, state)
+
+        async def pause(seconds: float) -> None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(wake.wait(), seconds)
+            wake.clear()
+
+        yield RunTools(carrier, look, keep, pause, admin.cluster.clock, display.show)
+
+
+@contextlib.asynccontextmanager
+async def _carrier(admin: AsyncAdminClient, zookeeper: str | None) -> AsyncIterator[ReassignmentCarrier]:
+    if await reassigns_by_request(admin):
+        yield BrokerCarrier(admin)
+    elif zookeeper is None:
+        raise CommandFailed("These brokers take no reassignments by request (2.4 and later do): add --zookeeper")
+    else:
+        async with connected(zookeeper) as store:
+            yield ZookeeperCarrier(store)
+
+
+@contextlib.contextmanager
+def _on_signals(interrupt: Callable[[], None]) -> Iterator[None]:
+    """SIGINT and SIGTERM call it, unless they are ignored."""
+    loop = asyncio.get_running_loop()
+    numbers = [number for number in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(number) is not signal.SIG_IGN]
+    for number in numbers:
+        loop.add_signal_handler(number, interrupt)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)

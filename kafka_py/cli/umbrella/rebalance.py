@@ -1,0 +1,124 @@
+"""kafka-py rebalance: spreads partitions over brokers; shows the plan, and carries it out with --execute.
+
+    kafka-py rebalance --bootstrap-server localhost:9092
+    kafka-py rebalance --bootstrap-server localhost:9092 --remove-brokers 3 --execute --throttle 50MB
+    kafka-py rebalance --bootstrap-server localhost:9092 --resume rebalance.state.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from kafka_py.cli.common.command import CommandFailed, UsageError, log_warnings, run
+from kafka_py.cli.common.connection_options import admin_properties
+from kafka_py.cli.common.documents import print_document
+from kafka_py.cli.common.whole_files import replace_text
+from kafka_py.cli.rebalancing.rebalance_options import add_rows, capacities_of, request_of
+from kafka_py.cli.umbrella.options import UmbrellaParser
+
+
+def parser() -> UmbrellaParser:
+    table = UmbrellaParser(
+        "rebalance",
+        "Moves replicas so that racks are distinct and brokers evenly loaded, with as little copying as possible. "
+        "Without --execute the plan is only shown. Goals, in order: what is removed holds nothing, racks, disk "
+        "capacity; then replicas, leaders and bytes per broker, replicas of each topic.",
+    )
+    add_rows(table)
+    return table
+
+
+def main(arguments: Sequence[str]) -> int:
+    options = parser().parse(arguments)
+    if not options.bootstrap_server:
+        raise UsageError('Missing required argument "[bootstrap-server]"')
+    if options.batch_partitions < 1:
+        raise UsageError("--batch-partitions is at least 1")
+    if options.resume and options.cancel:
+        raise UsageError("--resume and --cancel exclude one another")
+    log_warnings()
+    from kafka_py.operations.rebalancing.model import RebalanceRefused
+
+    try:
+        if options.cancel or options.resume:
+            return _continue(options)
+        return _plan(options)
+    except (RebalanceRefused, OSError) as error:
+        raise CommandFailed(str(error)) from None
+
+
+def _continue(options: argparse.Namespace) -> int:
+    """--resume and --cancel."""
+    import asyncio
+
+    from kafka_py.cli.rebalancing.rebalance_runs import cancel, execute
+    from kafka_py.operations.rebalancing.plan_file import read_state
+
+    path = Path(options.cancel or options.resume)
+    state = read_state(path)
+    properties = admin_properties(options)
+    if options.cancel:
+        asyncio.run(cancel(properties, options.zookeeper, state, path))
+        return 0
+    if "throttle" in getattr(options, "given", ()):
+        state.throttle = options.throttle
+    return asyncio.run(execute(properties, options.zookeeper, state, path, options.on_interrupt))
+
+
+def _plan(options: argparse.Namespace) -> int:
+    """Shows the plan, writes it down, and carries it out if that is asked for."""
+    import asyncio
+
+    from kafka_py.cli.rebalancing.rebalance_runs import execute, plan
+    from kafka_py.operations.rebalancing.batches import BatchLimits
+    from kafka_py.operations.rebalancing.documents import proposal_document
+    from kafka_py.operations.rebalancing.plan_file import new_state, write_state
+    from kafka_py.operations.rebalancing.summary import proposal_lines
+
+    properties = admin_properties(options)
+    path = Path(options.state)
+    if options.execute:
+        _refuse_overwriting(path)
+    planned = asyncio.run(plan(properties, request_of(options), capacities_of(options.capacity)))
+    document = proposal_document(planned.proposal)
+    if options.output is not None:
+        print_document(document, options.output)
+    else:
+        print("\n".join([*proposal_lines(planned.proposal), *planned.notes]), flush=True)
+    for name, key in ((options.reassignment_json_file, "reassignment"), (options.rollback_json_file, "rollback")):
+        if name:
+            replace_text(Path(name), json.dumps(document[key], separators=(",", ":"), ensure_ascii=False))
+    if not options.execute or planned.proposal.is_empty:
+        return 0
+    limits = BatchLimits(options.batch_partitions, options.batch_bytes)
+    state = new_state(planned.proposal, planned.cluster_id, options.throttle, limits)
+    write_state(path, state)
+    return asyncio.run(execute(properties, options.zookeeper, state, path, options.on_interrupt))
+
+
+def _refuse_overwriting(path: Path) -> None:
+    """Raises CommandFailed where the state of an execution that has not ended would be lost."""
+    from kafka_py.operations.rebalancing.model import RebalanceRefused
+    from kafka_py.operations.rebalancing.plan_file import read_state
+
+    if not path.exists():
+        return
+    try:
+        before = read_state(path)
+    except RebalanceRefused as error:
+        raise CommandFailed(f"{path} would be overwritten: {error}") from None
+    if not before.is_finished and (before.topics or before.brokers):
+        raise CommandFailed(
+            f"{path} is of an execution whose throttles are set: --resume {path} continues it, --cancel {path} ends it"
+        )
+
+
+def cli() -> None:
+    run(main, parser)
+
+
+if __name__ == "__main__":
+    cli()
