@@ -77,6 +77,7 @@ class RebalanceRun:
         """Does what is left of the plan. Raises RebalanceRefused, KafkaError, OSError."""
         await self._check_begin()
         while True:
+            running = await self._tools.carrier.running()
             infos, live = await self._read()
             pending = self._settle(infos)
             ready = [change for change in pending if change.partition in infos and live.issuperset(change.after)]
@@ -90,7 +91,6 @@ class RebalanceRun:
                 return await self._finish(infos, pending, live)
             self._waits_since_s = None
             # What runs already, after an interruption, is finished first.
-            running = await self._tools.carrier.running()
             begun = [change for change in ready if change.partition in running]
             await self._run_batch(begun or next_batch(ready, self.state.limits), infos, live)
 

@@ -23,4 +23,5 @@
     fake_transactions.py       what they answer transactional producers
     fake_cluster.py            pretend brokers on real sockets
     memory_wire.py             the same without sockets
+    reassigning_cluster.py     a cluster that moves replicas, in memory
 """

@@ -1,0 +1,42 @@
+"""From a look at a cluster to what a plan is made from."""
+
+import pytest
+
+from kafka_py.base.errors import ErrorCode
+from kafka_py.base.ids import ZERO_UUID, TopicPartition
+from kafka_py.clients.admin.log_dirs import LogDirDescription, ReplicaInfo
+from kafka_py.clients.metadata import Node, PartitionInfo, TopicInfo
+from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot, UnseenPart, ViewPart
+from kafka_py.operations.rebalancing.cluster_input import plan_cluster_of, unknown_sizes
+from kafka_py.operations.rebalancing.model import PlanBroker, PlanPartition, RebalanceRefused
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+UNSEEN = UnseenPart(ViewPart.LOG_DIRS, 1, "", ErrorCode.REQUEST_TIMED_OUT, "late")
+
+
+def snapshot():
+    rows = (
+        PartitionInfo("t", 0, 0, 1, (0, 1), (0,), (), ErrorCode.NONE),
+        PartitionInfo("t", 1, -1, 1, (7,), (), (7,), ErrorCode.NONE),
+    )
+    replicas = {T0: ReplicaInfo(50, 0, False)}
+    return ClusterSnapshot(
+        0, nodes={0: Node(0, "h", 1, "a"), 1: Node(1, "h", 2, "b")},
+        topics={"t": TopicInfo("t", ZERO_UUID, False, rows, ErrorCode.NONE)},
+        log_dirs={
+            0: {"/d": LogDirDescription(None, replicas), "/e": LogDirDescription(None, {T0: ReplicaInfo(99, 0, True)})},
+            1: {"/d": LogDirDescription(None, {T0: ReplicaInfo(60, 0, False)})},
+        }, unseen=(UNSEEN,),
+    )  # fmt: skip
+
+
+def test_brokers_partitions_and_sizes():
+    cluster = plan_cluster_of(snapshot(), {0: 5}, 9)
+    assert cluster.brokers == (PlanBroker(0, "a", 5), PlanBroker(1, "b", 9), PlanBroker(7, None, 9, is_live=False))
+    assert cluster.partitions == (PlanPartition(T0, (0, 1), 0, 60), PlanPartition(T1, (7,), None, 0))
+    assert unknown_sizes(snapshot()) == (f"The sizes on broker 1 are not known: {UNSEEN}",)
+
+
+def test_a_cluster_that_does_not_answer_is_refused():
+    with pytest.raises(RebalanceRefused, match="REQUEST_TIMED_OUT"):
+        plan_cluster_of(ClusterSnapshot(0, unseen=(UNSEEN,)))
