@@ -3,4 +3,5 @@
     cluster_view/  one look at a cluster as plain values
     doctor/        what is wrong with a cluster, and what repairs it
     groups/        consumer groups: their health, resets
+    rebalancing/   plans that spread partitions, and their execution
 """

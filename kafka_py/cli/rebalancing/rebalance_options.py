@@ -13,19 +13,19 @@ from kafka_py.operations.rebalancing.batches import DEFAULT_BATCH_BYTES, DEFAULT
 from kafka_py.operations.rebalancing.model import (
     DEFAULT_TOLERANCE_PERCENT,
     SOFT_GOALS,
-    Action,
     Goal,
     PlanRequest,
+    RebalanceAction,
 )
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGTP]?)(?:i?B)?(?:/s)?", re.IGNORECASE)
 _POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
 ACTIONS = {
-    "add_brokers": Action.ADD_BROKERS,
-    "remove_brokers": Action.REMOVE_BROKERS,
-    "demote_brokers": Action.DEMOTE_BROKERS,
-    "fix_racks": Action.FIX_RACKS,
-    "replication_factor": Action.REPLICATION_FACTOR,
+    "add_brokers": RebalanceAction.ADD_BROKERS,
+    "remove_brokers": RebalanceAction.REMOVE_BROKERS,
+    "demote_brokers": RebalanceAction.DEMOTE_BROKERS,
+    "fix_racks": RebalanceAction.FIX_RACKS,
+    "replication_factor": RebalanceAction.REPLICATION_FACTOR,
 }
 FINISH, CANCEL = "finish", "cancel"
 BYTES = "Bytes: 500MB, 2GB"
@@ -107,7 +107,7 @@ def request_of(options: argparse.Namespace) -> PlanRequest:
     if len(given) > 1:
         listed = ", ".join(f"--{name.replace('_', '-')}" for name in given)
         raise UsageError(f"Only one of {listed} can be asked for at a time")
-    action = ACTIONS[given[0]] if given else Action.REBALANCE
+    action = ACTIONS[given[0]] if given else RebalanceAction.REBALANCE
     value = getattr(options, given[0]) if given else None
     brokers = frozenset(ids_of(value)) if isinstance(value, str) else frozenset[int]()
     return PlanRequest(

@@ -20,7 +20,7 @@ class RebalanceRefused(Exception):
     """The request makes no sense for this cluster, or it cannot be carried out now; the text says why."""
 
 
-class Action(StrEnum):
+class RebalanceAction(StrEnum):
     """What is asked for. Only REBALANCE and ADD_BROKERS move replicas for the sake of balance."""
 
     REBALANCE = "rebalance"
@@ -99,7 +99,7 @@ class PlanRequest:
     max_bytes: what the soft goals may copy at most; hard goals copy what they need.
     """
 
-    action: Action = Action.REBALANCE
+    action: RebalanceAction = RebalanceAction.REBALANCE
     brokers: frozenset[int] = frozenset()
     factor: int | None = None
     topics: str | None = None

@@ -23,11 +23,11 @@ from kafka_py.operations.rebalancing.hard_goals import (
 )
 from kafka_py.operations.rebalancing.leader_counts import balance_leaders
 from kafka_py.operations.rebalancing.model import (
-    Action,
     PartitionChange,
     PlanCluster,
     PlanRequest,
     Proposal,
+    RebalanceAction,
     RebalanceRefused,
 )
 from kafka_py.operations.rebalancing.placement import NO_BROKERS, Placement
@@ -38,8 +38,8 @@ from kafka_py.operations.rebalancing.violations import loads_of, notes_of, viola
 
 MOST_ROUNDS = 100
 """No plan is known to need ten; the bound keeps a mistake from running forever."""
-NEEDS_BROKERS = (Action.ADD_BROKERS, Action.REMOVE_BROKERS, Action.DEMOTE_BROKERS)
-BALANCING = (Action.REBALANCE, Action.ADD_BROKERS)
+NEEDS_BROKERS = (RebalanceAction.ADD_BROKERS, RebalanceAction.REMOVE_BROKERS, RebalanceAction.DEMOTE_BROKERS)
+BALANCING = (RebalanceAction.REBALANCE, RebalanceAction.ADD_BROKERS)
 
 
 def propose(cluster: PlanCluster, request: PlanRequest) -> Proposal:
@@ -69,12 +69,12 @@ def propose(cluster: PlanCluster, request: PlanRequest) -> Proposal:
 
 def removed_by(request: PlanRequest) -> frozenset[int]:
     """The brokers that are to hold nothing."""
-    return request.brokers if request.action is Action.REMOVE_BROKERS else NO_BROKERS
+    return request.brokers if request.action is RebalanceAction.REMOVE_BROKERS else NO_BROKERS
 
 
 def demoted_by(request: PlanRequest) -> frozenset[int]:
     """The brokers that are to lead nothing."""
-    return request.brokers if request.action is Action.DEMOTE_BROKERS else NO_BROKERS
+    return request.brokers if request.action is RebalanceAction.DEMOTE_BROKERS else NO_BROKERS
 
 
 def check(cluster: PlanCluster, request: PlanRequest) -> None:
@@ -93,11 +93,11 @@ def check(cluster: PlanCluster, request: PlanRequest) -> None:
         unknown = sorted(request.brokers - known)
         if unknown:
             raise RebalanceRefused(f"Unknown brokers: {_listed(unknown)}; there are {_listed(sorted(known))}")
-    if request.action is Action.ADD_BROKERS:
+    if request.action is RebalanceAction.ADD_BROKERS:
         dead = sorted(broker.id for broker in cluster.brokers if broker.id in request.brokers and not broker.is_live)
         if dead:
             raise RebalanceRefused(f"Brokers that are not live cannot be added: {_listed(dead)}")
-    if request.action is Action.REPLICATION_FACTOR:
+    if request.action is RebalanceAction.REPLICATION_FACTOR:
         _check_factor(cluster, request)
 
 
@@ -116,14 +116,14 @@ def _listed(brokers: list[int]) -> str:
 def _reach_hard_goals(place: Placement, cluster: PlanCluster, request: PlanRequest) -> bool:
     action = request.action
     changed = False
-    if action is Action.REMOVE_BROKERS:
+    if action is RebalanceAction.REMOVE_BROKERS:
         changed = evacuate(place, request.brokers)
-    if action is Action.REPLICATION_FACTOR and request.factor is not None:
+    if action is RebalanceAction.REPLICATION_FACTOR and request.factor is not None:
         leaders = [row.leader for row in cluster.partitions]
         changed = change_factor(place, request.factor, leaders) or changed
-    if action is Action.DEMOTE_BROKERS:
+    if action is RebalanceAction.DEMOTE_BROKERS:
         return demote(place, request.brokers)
-    if action in (*BALANCING, Action.FIX_RACKS):
+    if action in (*BALANCING, RebalanceAction.FIX_RACKS):
         changed = spread_racks(place) or changed
     if action in BALANCING:
         changed = relieve_disks(place) or changed
@@ -138,7 +138,7 @@ def _reach_soft_goals(place: Placement, cluster: PlanCluster, request: PlanReque
         rows = cluster.partitions
         touched = [number for number in place.movable if list(rows[number].replicas[:1]) != place.rows[number][:1]]
         return balance_leaders(place, bands.leaders, candidates, touched)
-    into = request.brokers if request.action is Action.ADD_BROKERS else place.targets
+    into = request.brokers if request.action is RebalanceAction.ADD_BROKERS else place.targets
     moves = SoftMoves(place, bands, into, request.max_bytes)
     changed = balance_replicas(moves)
     changed = balance_leaders(place, bands.leaders, candidates) or changed
@@ -153,7 +153,9 @@ def _elections(cluster: PlanCluster, place: Placement, request: PlanRequest) -> 
     for number in place.movable:
         row, replicas = cluster.partitions[number], place.rows[number]
         concerned = (
-            request.action is Action.REBALANCE or list(row.replicas) != replicas or row.leader in demoted_by(request)
+            request.action is RebalanceAction.REBALANCE
+            or list(row.replicas) != replicas
+            or row.leader in demoted_by(request)
         )
         if concerned and replicas and replicas[0] in live and row.leader not in (None, replicas[0]):
             found.append(row.partition)

@@ -6,16 +6,23 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kafka_py.operations.rebalancing.bands import GoalBand
-from kafka_py.operations.rebalancing.model import Action, BrokerLoad, Goal, GoalViolation, PlanCluster, PlanRequest
+from kafka_py.operations.rebalancing.model import (
+    BrokerLoad,
+    Goal,
+    GoalViolation,
+    PlanCluster,
+    PlanRequest,
+    RebalanceAction,
+)
 from kafka_py.operations.rebalancing.placement import NO_BROKERS, Placement
 from kafka_py.operations.rebalancing.soft_moves import bands_of
 
-BALANCING = (Action.REBALANCE, Action.ADD_BROKERS)
+BALANCING = (RebalanceAction.REBALANCE, RebalanceAction.ADD_BROKERS)
 
 
 def violations_of(cluster: PlanCluster, request: PlanRequest) -> tuple[GoalViolation, ...]:
     """All violations of the goals that the request is about, by priority."""
-    removed = request.brokers if request.action is Action.REMOVE_BROKERS else NO_BROKERS
+    removed = request.brokers if request.action is RebalanceAction.REMOVE_BROKERS else NO_BROKERS
     movable = [number for number, row in enumerate(cluster.partitions) if request.selects(row.partition.topic)]
     place = Placement(cluster, movable, removed)
     found: list[GoalViolation] = []
@@ -25,7 +32,7 @@ def violations_of(cluster: PlanCluster, request: PlanRequest) -> tuple[GoalViola
         found += _wrong_factor(place, cluster, request.factor)
     found += _shared_racks(place, cluster)
     found += _full_disks(place)
-    if request.action is Action.DEMOTE_BROKERS:
+    if request.action is RebalanceAction.DEMOTE_BROKERS:
         found += _demoted_leaders(place, cluster, request)
     if request.action in BALANCING:
         found += _unbalanced(place, cluster, request)
@@ -127,7 +134,7 @@ def notes_of(cluster: PlanCluster, request: PlanRequest) -> tuple[str, ...]:
     live = {broker.id for broker in cluster.brokers if broker.is_live}
     dead = Counter(broker for row in cluster.partitions for broker in row.replicas if broker not in live)
     for broker, count in sorted(dead.items()):
-        if request.action is not Action.REMOVE_BROKERS or broker not in request.brokers:
+        if request.action is not RebalanceAction.REMOVE_BROKERS or broker not in request.brokers:
             notes.append(
                 f"Broker {broker} is not live and holds {count} replicas, which stay there: removing the broker "
                 "moves them."

@@ -5,21 +5,21 @@ import pytest
 from kafka_py.cli.common.command import UsageError
 from kafka_py.cli.rebalancing.rebalance_options import Capacities, capacities_of, goals_of, request_of, size_of
 from kafka_py.cli.umbrella.rebalance import main, parser
-from kafka_py.operations.rebalancing.model import Action, Goal, PlanRequest
+from kafka_py.operations.rebalancing.model import Goal, PlanRequest, RebalanceAction
 
 
 @pytest.mark.parametrize(
     ("words", "request_"),
     [
         ([], PlanRequest()),
-        (["--remove-brokers", "3,4"], PlanRequest(Action.REMOVE_BROKERS, frozenset({3, 4}))),
-        (["--demote-brokers", "0"], PlanRequest(Action.DEMOTE_BROKERS, frozenset({0}))),
+        (["--remove-brokers", "3,4"], PlanRequest(RebalanceAction.REMOVE_BROKERS, frozenset({3, 4}))),
+        (["--demote-brokers", "0"], PlanRequest(RebalanceAction.DEMOTE_BROKERS, frozenset({0}))),
         (["--add-brokers", "5", "--tolerance", "0"],
-         PlanRequest(Action.ADD_BROKERS, frozenset({5}), tolerance_percent=0)),
+         PlanRequest(RebalanceAction.ADD_BROKERS, frozenset({5}), tolerance_percent=0)),
         (["--fix-racks", "--topics", "a.*", "--exclude-topics", "ab"],
-         PlanRequest(Action.FIX_RACKS, topics="a.*", excluded="ab")),
+         PlanRequest(RebalanceAction.FIX_RACKS, topics="a.*", excluded="ab")),
         (["--replication-factor", "2", "--max-bytes", "1KB", "--goals", "bytes,replicas"],
-         PlanRequest(Action.REPLICATION_FACTOR, factor=2, max_bytes=1024, goals=(Goal.REPLICAS, Goal.BYTES))),
+         PlanRequest(RebalanceAction.REPLICATION_FACTOR, factor=2, max_bytes=1024, goals=(Goal.REPLICAS, Goal.BYTES))),
     ],
 )  # fmt: skip
 def test_options_become_a_request(words, request_):

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from kafka_py.base.ids import TopicPartition
 from kafka_py.operations.rebalancing.model import (
     SOFT_GOALS,
-    Action,
     Goal,
     PlanBroker,
     PlanCluster,
     PlanPartition,
     PlanRequest,
+    RebalanceAction,
     RebalanceRefused,
 )
 from kafka_py.operations.rebalancing.placement import Placement
@@ -50,12 +50,12 @@ def requests(cluster):
     live = [broker.id for broker in cluster.brokers if broker.is_live]
     some = st.sets(st.sampled_from(live), min_size=1).map(frozenset) if live else st.nothing()
     tolerance = st.sampled_from([0, 10, 40])
-    named = [Action.ADD_BROKERS, Action.REMOVE_BROKERS, Action.DEMOTE_BROKERS]
+    named = [RebalanceAction.ADD_BROKERS, RebalanceAction.REMOVE_BROKERS, RebalanceAction.DEMOTE_BROKERS]
     return st.one_of(
-        st.builds(PlanRequest, st.sampled_from([Action.REBALANCE, Action.FIX_RACKS]), tolerance_percent=tolerance,
-                  topics=st.sampled_from([None, "t[01]"])),
+        st.builds(PlanRequest, st.sampled_from([RebalanceAction.REBALANCE, RebalanceAction.FIX_RACKS]),
+                  tolerance_percent=tolerance, topics=st.sampled_from([None, "t[01]"])),
         st.builds(PlanRequest, st.sampled_from(named), some, tolerance_percent=tolerance),
-        st.builds(PlanRequest, st.just(Action.REPLICATION_FACTOR), factor=st.integers(1, max(1, len(live)))),
+        st.builds(PlanRequest, st.just(RebalanceAction.REPLICATION_FACTOR), factor=st.integers(1, max(1, len(live)))),
     )  # fmt: skip
 
 
@@ -83,7 +83,7 @@ def test_any_plan_keeps_the_rules_and_a_second_one_is_empty(data):
         plan = propose(cluster, request)
     except RebalanceRefused:
         live = {broker.id for broker in cluster.brokers if broker.is_live}
-        assert not live - (request.brokers if request.action is Action.REMOVE_BROKERS else set())
+        assert not live - (request.brokers if request.action is RebalanceAction.REMOVE_BROKERS else set())
         return
     rows = {row.partition: row for row in cluster.partitions}
     live = {broker.id for broker in cluster.brokers if broker.is_live}
@@ -91,17 +91,17 @@ def test_any_plan_keeps_the_rules_and_a_second_one_is_empty(data):
         assert request.selects(change.partition.topic)
         assert len(set(change.after)) == len(change.after) > 0, "replicas of a partition are on distinct brokers"
         assert set(change.added) <= live
-        if request.action is not Action.REPLICATION_FACTOR:
+        if request.action is not RebalanceAction.REPLICATION_FACTOR:
             assert len(change.after) == len(rows[change.partition].replicas)
-        if request.action is Action.REMOVE_BROKERS:
+        if request.action is RebalanceAction.REMOVE_BROKERS:
             assert set(change.removed) <= request.brokers
             assert not set(change.added) & request.brokers
-        if request.action is Action.DEMOTE_BROKERS:
+        if request.action is RebalanceAction.DEMOTE_BROKERS:
             assert not change.added
     after = cluster.after(plan.targets)
     before_counts, after_counts = hard_counts(plan.violations), hard_counts(plan.remaining)
     goals = [Goal.REMOVED, Goal.FACTOR, Goal.DEMOTED]
-    if request.action in (Action.REBALANCE, Action.ADD_BROKERS, Action.FIX_RACKS):
+    if request.action in (RebalanceAction.REBALANCE, RebalanceAction.ADD_BROKERS, RebalanceAction.FIX_RACKS):
         goals += [Goal.RACKS, Goal.CAPACITY]
     assert all(after_counts[goal] <= before_counts[goal] for goal in goals)
     again = propose(after, request)
@@ -130,7 +130,7 @@ def test_racks_are_distinct_where_possible_and_balance_never_gets_worse(cluster,
 @settings(max_examples=100)
 @given(clusters(), st.integers(0, 500))
 def test_soft_goals_copy_no_more_than_the_bound(cluster, bound):
-    racks = propose_or_none(cluster, PlanRequest(Action.FIX_RACKS))
+    racks = propose_or_none(cluster, PlanRequest(RebalanceAction.FIX_RACKS))
     if racks is not None and not racks.changes:
         plan = propose(cluster, PlanRequest(max_bytes=bound))
         assert plan.moved_bytes <= bound
@@ -153,7 +153,7 @@ def brokers_of(count, racks=None, capacity=None):
 
 def test_an_added_broker_gets_its_share_and_nothing_else_moves():
     cluster = PlanCluster(brokers_of(4), rows_of(*[[n % 3, (n + 1) % 3] for n in range(60)]))
-    plan = propose(cluster, PlanRequest(Action.ADD_BROKERS, frozenset({3}), tolerance_percent=0))
+    plan = propose(cluster, PlanRequest(RebalanceAction.ADD_BROKERS, frozenset({3}), tolerance_percent=0))
     assert [load.replicas for load in plan.after] == [30, 30, 30, 30]
     assert plan.moved_replicas == 30
     assert {broker for change in plan.changes for broker in change.added} == {3}
@@ -162,7 +162,7 @@ def test_an_added_broker_gets_its_share_and_nothing_else_moves():
 
 def test_a_removed_broker_holds_nothing_afterwards_and_only_its_replicas_move():
     cluster = PlanCluster(brokers_of(4), rows_of(*[[n % 4, (n + 1) % 4] for n in range(40)]))
-    plan = propose(cluster, PlanRequest(Action.REMOVE_BROKERS, frozenset({2})))
+    plan = propose(cluster, PlanRequest(RebalanceAction.REMOVE_BROKERS, frozenset({2})))
     assert plan.moved_replicas == plan.before[2].replicas == 20
     assert plan.after[2].replicas == 0
     assert max(load.replicas for load in plan.after) <= 27
@@ -172,7 +172,7 @@ def test_a_removed_broker_holds_nothing_afterwards_and_only_its_replicas_move():
 def test_a_dead_broker_can_be_removed_and_is_named_otherwise():
     brokers = (*brokers_of(3), PlanBroker(3, is_live=False))
     cluster = PlanCluster(brokers, rows_of([3, 0], [0, 3]))
-    assert propose(cluster, PlanRequest(Action.REMOVE_BROKERS, frozenset({3}))).moved_replicas == 2
+    assert propose(cluster, PlanRequest(RebalanceAction.REMOVE_BROKERS, frozenset({3}))).moved_replicas == 2
     plan = propose(cluster, PlanRequest())
     assert not any(3 in change.removed for change in plan.changes)
     assert "Broker 3 is not live" in plan.notes[0]
@@ -180,7 +180,7 @@ def test_a_dead_broker_can_be_removed_and_is_named_otherwise():
 
 def test_a_demoted_broker_leads_nothing_and_nothing_is_copied():
     cluster = PlanCluster(brokers_of(3), (*rows_of([0, 1, 2], [0, 2, 1], [1, 0, 2]), *rows_of([0], topic="single")))
-    plan = propose(cluster, PlanRequest(Action.DEMOTE_BROKERS, frozenset({0})))
+    plan = propose(cluster, PlanRequest(RebalanceAction.DEMOTE_BROKERS, frozenset({0})))
     assert plan.moved_bytes == 0
     assert {change.after[-1] for change in plan.changes} == {0}
     assert [one.text for one in plan.remaining] == ["single-0 is led by broker 0, and no other broker has a replica"]
@@ -190,7 +190,7 @@ def test_a_demoted_broker_leads_nothing_and_nothing_is_copied():
 def test_racks_are_fixed_with_one_move_each():
     brokers = brokers_of(6, racks="aabbcc")
     cluster = PlanCluster(brokers, rows_of([0, 1, 2], [2, 3, 0], [0, 2, 4]))
-    plan = propose(cluster, PlanRequest(Action.FIX_RACKS))
+    plan = propose(cluster, PlanRequest(RebalanceAction.FIX_RACKS))
     assert [len(change.added) for change in plan.changes] == [1, 1]
     assert [one.goal for one in plan.violations] == [Goal.RACKS, Goal.RACKS]
     assert plan.remaining == ()
@@ -199,7 +199,7 @@ def test_racks_are_fixed_with_one_move_each():
 
 def test_with_fewer_racks_than_replicas_each_rack_gets_as_few_as_possible():
     cluster = PlanCluster(brokers_of(5, racks="aabbb"), rows_of([2, 3, 4], [0, 1, 2]))
-    plan = propose(cluster, PlanRequest(Action.FIX_RACKS))
+    plan = propose(cluster, PlanRequest(RebalanceAction.FIX_RACKS))
     assert [change.partition.partition for change in plan.changes] == [0]
     assert plan.remaining == ()
 
@@ -207,7 +207,7 @@ def test_with_fewer_racks_than_replicas_each_rack_gets_as_few_as_possible():
 @pytest.mark.parametrize(("factor", "moved"), [(3, 8), (1, 0)])
 def test_the_replication_factor_changes(factor, moved):
     cluster = PlanCluster(brokers_of(4, racks="abcd"), rows_of(*[[n % 4, (n + 1) % 4] for n in range(8)]))
-    plan = propose(cluster, PlanRequest(Action.REPLICATION_FACTOR, factor=factor))
+    plan = propose(cluster, PlanRequest(RebalanceAction.REPLICATION_FACTOR, factor=factor))
     assert plan.moved_replicas == moved
     assert {len(change.after) for change in plan.changes} == {factor}
     assert {load.replicas for load in plan.after} <= {2 * factor - 1, 2 * factor, 2 * factor + 1}
@@ -216,7 +216,7 @@ def test_the_replication_factor_changes(factor, moved):
 
 def test_the_leader_stays_when_replicas_are_dropped():
     cluster = PlanCluster(brokers_of(2), (PlanPartition(TopicPartition("t", 0), (0, 1), 1, 5),))
-    plan = propose(cluster, PlanRequest(Action.REPLICATION_FACTOR, factor=1))
+    plan = propose(cluster, PlanRequest(RebalanceAction.REPLICATION_FACTOR, factor=1))
     assert plan.changes[0].after == (1,)
 
 
@@ -232,7 +232,7 @@ def test_a_full_disk_is_relieved_and_one_that_cannot_be_is_named():
 
 def test_a_broker_that_cannot_be_emptied_is_named():
     cluster = PlanCluster(brokers_of(2), rows_of([0, 1]))
-    plan = propose(cluster, PlanRequest(Action.REMOVE_BROKERS, frozenset({1})))
+    plan = propose(cluster, PlanRequest(RebalanceAction.REMOVE_BROKERS, frozenset({1})))
     assert plan.is_empty
     assert [one.text for one in plan.remaining] == ["broker 1 holds 1 replicas, such as one of t-0"]
 
@@ -263,11 +263,11 @@ def test_topics_are_spread():
 @pytest.mark.parametrize(
     ("request_", "why"),
     [
-        (PlanRequest(Action.REMOVE_BROKERS), "needs the ids of brokers"),
-        (PlanRequest(Action.DEMOTE_BROKERS, frozenset({9})), "Unknown brokers: 9; there are 0, 1"),
-        (PlanRequest(Action.REMOVE_BROKERS, frozenset({0, 1})), "No live broker is left"),
-        (PlanRequest(Action.REPLICATION_FACTOR, factor=3), "3 replicas need as many live brokers; there are 2"),
-        (PlanRequest(Action.REPLICATION_FACTOR), "A replication factor is at least 1"),
+        (PlanRequest(RebalanceAction.REMOVE_BROKERS), "needs the ids of brokers"),
+        (PlanRequest(RebalanceAction.DEMOTE_BROKERS, frozenset({9})), "Unknown brokers: 9; there are 0, 1"),
+        (PlanRequest(RebalanceAction.REMOVE_BROKERS, frozenset({0, 1})), "No live broker is left"),
+        (PlanRequest(RebalanceAction.REPLICATION_FACTOR, factor=3), "3 replicas need as many live brokers"),
+        (PlanRequest(RebalanceAction.REPLICATION_FACTOR), "A replication factor is at least 1"),
         (PlanRequest(topics="("), "The pattern of topics is no regular expression"),
         (PlanRequest(tolerance_percent=101), "a percentage from 0 to 100"),
     ],
