@@ -16,6 +16,7 @@
     observing.py       asks a cluster for an observation
     collector.py       observes one cluster at intervals
     service.py         the history of all clusters of a manager
+    background.py      the same beside the pages, from the settings file
 
 Not obvious: a sample equal to the one before is not written, except once per interval of the second resolution; a
 metric that is written in every round tells a gap from an unchanged value.

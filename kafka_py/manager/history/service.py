@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.supervision import Backoff, Supervisor
@@ -19,8 +20,22 @@ from kafka_py.manager.history.collector import ClusterCollector
 from kafka_py.manager.history.settings import HistorySettings
 from kafka_py.manager.history.store import HistoryStore
 
-Connect = Callable[[], AsyncAdminClient]
-"""Makes an admin client of a cluster; called on the loop that uses it."""
+T = TypeVar("T")
+
+
+class FollowedCluster(NamedTuple):
+    """A cluster to observe. settings: a collector with others is replaced. connect: called on the loop that uses it."""
+
+    settings: object
+    connect: Callable[[], AsyncAdminClient]
+
+
+class _RunningCollector(NamedTuple):
+    """A collector that runs."""
+
+    settings: object
+    collector: ClusterCollector
+    task: asyncio.Task[None]
 
 
 class HistoryService:
@@ -30,43 +45,50 @@ class HistoryService:
         self.settings = settings
         self.clock = clock
         self.store = HistoryStore(path, settings, clock)
-        self.collectors: dict[str, ClusterCollector] = {}
+        self._following: dict[str, _RunningCollector] = {}
         self._thread: LoopThread | None = None
         self._supervisor = Supervisor(clock)
 
-    async def start(self, clusters: Mapping[str, Connect]) -> None:
-        """Opens the file and begins to observe the clusters. Raises HistoryInUse or OSError."""
+    async def start(self) -> None:
+        """Opens the file. Raises HistoryInUse or OSError."""
         await self.store.open()
-        self.collectors = {
-            cluster: ClusterCollector(cluster, connect, self.store, self.settings, self.clock)
-            for cluster, connect in clusters.items()
-        }
         self._thread = LoopThread("history collectors")
-        await self._on_collectors(self._begin)
 
     async def stop(self) -> None:
         """Ends the collectors and closes the file; may be called repeatedly."""
         if self._thread is not None:
-            thread, self._thread = self._thread, None
-            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._end(), thread.loop))
+            thread = self._thread
+            await self.follow({})
+            self._thread = None
             await asyncio.to_thread(thread.stop)
         with contextlib.suppress(RuntimeError):  # it was closed before
             await self.store.close()
 
-    async def _on_collectors(self, call: Callable[[], object]) -> None:
-        assert self._thread is not None
+    def collector(self, cluster: str) -> ClusterCollector | None:
+        """The collector of a cluster; None if it is not observed."""
+        following = self._following.get(cluster)
+        return None if following is None else following.collector
 
-        async def run() -> None:
-            call()
+    async def follow(self, wanted: Mapping[str, FollowedCluster]) -> None:
+        """Observes these clusters, and no others."""
+        if self._thread is not None:
+            await self._on_collectors(self._follow(dict(wanted)), self._thread)
 
-        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(run(), self._thread.loop))
+    async def _on_collectors(self, work: Coroutine[Any, Any, T], thread: LoopThread) -> T:
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, thread.loop))
 
-    def _begin(self) -> None:
-        backoff = Backoff(self.settings.interval_ms, max(self.settings.interval_ms, self.settings.longest_backoff_ms))
-        for cluster, collector in self.collectors.items():
-            self._supervisor.loop(collector.step, "history of a cluster", cluster, backoff=backoff)
-
-    async def _end(self) -> None:
-        await self._supervisor.close()
-        for collector in self.collectors.values():
-            await collector.close()
+    async def _follow(self, wanted: Mapping[str, FollowedCluster]) -> None:
+        for cluster, following in list(self._following.items()):
+            now = wanted.get(cluster)
+            if now is None or now.settings != following.settings:
+                del self._following[cluster]
+                following.task.cancel()
+                await asyncio.gather(following.task, return_exceptions=True)
+                await following.collector.close()
+        longest_ms = max(self.settings.interval_ms, self.settings.longest_backoff_ms)
+        backoff = Backoff(self.settings.interval_ms, longest_ms)
+        for cluster, (settings, connect) in wanted.items():
+            if cluster not in self._following:
+                collector = ClusterCollector(cluster, connect, self.store, self.settings, self.clock)
+                task = self._supervisor.loop(collector.step, "history of a cluster", cluster, backoff=backoff)
+                self._following[cluster] = _RunningCollector(settings, collector, task)

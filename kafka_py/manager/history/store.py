@@ -9,6 +9,7 @@ import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -69,6 +70,10 @@ class HistoryStore:
         """A series with its gaps, reduced to the points asked for, and its trend."""
         return await self._on_tables(lambda tables: self._read_series(tables, query))
 
+    async def by_partition(self, query: SeriesQuery, most: int) -> dict[int, HistorySeries]:
+        """The series of single partitions: those with the greatest values now, if there are more than `most`."""
+        return await self._on_tables(lambda tables: self._read_partitions(tables, query, most))
+
     async def vectors(
         self, cluster: str, metric: HistoryMetric, entity: str, start_ms: int, end_ms: int
     ) -> list[StoredRow]:
@@ -122,7 +127,17 @@ class HistoryStore:
         return call(self._tables)
 
     def _read_series(self, tables: HistoryTables, query: SeriesQuery) -> HistorySeries:
+        return self._series_of(read_rows(tables, query), query)
+
+    def _read_partitions(self, tables: HistoryTables, query: SeriesQuery, most: int) -> dict[int, HistorySeries]:
         rows = read_rows(tables, query)
+        last = rows[-1].value if rows else ()
+        if not isinstance(last, tuple):
+            return {}
+        chosen = sorted(sorted(range(len(last)), key=lambda number: -last[number])[:most])
+        return {number: self._series_of(rows, replace(query, partition=number)) for number in chosen}
+
+    def _series_of(self, rows: list[StoredRow], query: SeriesQuery) -> HistorySeries:
         points = points_of(query.metric, rows, query.partition, query.as_rate)
         fold = Fold.MEAN if query.as_rate else query.metric.fold
         few = reduced(points, query.start_ms, query.end_ms, query.count, fold)

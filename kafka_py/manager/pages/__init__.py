@@ -9,4 +9,6 @@
     settings_table.py  settings of topics and brokers, and their changes
     looks.py     one look at a cluster for a page
     commands.py  commands that do the same
+    history.py   charts over time
+    timeline.py  what happened
 """

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
-from kafka_py.manager.pages import brokers, login, overview, settings_table, topic_changes, topics
+from kafka_py.manager.history.background import collecting
+from kafka_py.manager.pages import brokers, history, login, overview, settings_table, timeline, topic_changes, topics
 from kafka_py.manager.services import ManagerServices
 from kafka_py.manager.web.routes import WebRoute
 
@@ -16,8 +17,10 @@ ROUTES: tuple[WebRoute, ...] = (
     *topic_changes.ROUTES,
     *topics.ROUTES,
     *settings_table.ROUTES,
+    *history.ROUTES,
+    *timeline.ROUTES,
 )
 """The first whose path fits is taken: /topics/new comes before /topics/{topic}."""
 
-BACKGROUND: tuple[Callable[[ManagerServices], AbstractAsyncContextManager[object]], ...] = ()
+BACKGROUND: tuple[Callable[[ManagerServices], AbstractAsyncContextManager[object]], ...] = (collecting,)
 """Entered when the manager starts, in this order, and left when it ends."""

@@ -21,7 +21,7 @@ from kafka_py.clients import (
 from kafka_py.manager.history import metrics
 from kafka_py.manager.history.collector import ClusterCollector
 from kafka_py.manager.history.queries import EventQuery, SeriesQuery
-from kafka_py.manager.history.service import HistoryService
+from kafka_py.manager.history.service import FollowedCluster, HistoryService
 from kafka_py.manager.history.settings import HistorySettings
 from kafka_py.manager.history.store import HistoryStore
 from kafka_py.manager.history.timeline import EventKind
@@ -105,7 +105,8 @@ def test_a_broker_that_ends_and_returns_is_in_the_history(cluster: KafkaCluster,
 
         async def run() -> None:
             history = HistoryService(tmp_path / "h.db", QUICK, SYSTEM_CLOCK)
-            await history.start({"c": connect_to(cluster.bootstrap_servers)})
+            await history.start()
+            await history.follow({"c": FollowedCluster(1, connect_to(cluster.bootstrap_servers))})
             store = history.store
 
             async def has(kind: EventKind, subject: str) -> bool:
@@ -137,14 +138,21 @@ def test_a_broker_that_ends_and_returns_is_in_the_history(cluster: KafkaCluster,
 async def _after_a_restart(cluster: KafkaCluster, tmp_path: Path) -> None:
     """The history of before is still there."""
     history = HistoryService(tmp_path / "h.db", QUICK, SYSTEM_CLOCK)
-    await history.start({"c": connect_to(cluster.bootstrap_servers), "down": connect_to("127.0.0.1:1")})
-    collectors = history.collectors
+    await history.start()
+    up = FollowedCluster(1, connect_to(cluster.bootstrap_servers))
+    await history.follow({"c": FollowedCluster(0, up.connect), "down": FollowedCluster(1, connect_to("127.0.0.1:1"))})
+    replaced = history.collector("c")
+    await history.follow({"c": up, "down": FollowedCluster(1, connect_to("127.0.0.1:1"))})
+    collector, down = history.collector("c"), history.collector("down")
+    assert collector is not None and down is not None and collector is not replaced
 
     async def both_tried() -> bool:
-        return collectors["c"].last is not None and collectors["down"].failure is not None
+        return collector.last is not None and down.failure is not None
 
     await until(both_tried)
     now_ms = SYSTEM_CLOCK.wall_ms()
     series = await history.store.series(SeriesQuery("c", metrics.BROKERS, "", now_ms - 600_000, now_ms))
     assert {point.value for point in series.points} >= {2.0, 3.0}
+    await history.follow({})
+    assert history.collector("c") is None
     await history.stop()

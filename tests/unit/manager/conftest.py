@@ -29,7 +29,8 @@ def played(tmp_path: Path, manager_clock: ManualClock) -> Callable[..., None]:
     def play(scene: Scene, *, admin: Any = None, routes: Any = ROUTES, **options: Any) -> None:
         async def run() -> None:
             clusters = (ClusterSettings("test", "localhost:1"),)
-            settings = ManagerSettings(**{"clusters": clusters, "data": tmp_path, **options})
+            quiet = {"history": {"is_enabled": False}}
+            settings = ManagerSettings(**{"clusters": clusters, "data": tmp_path, "extra": quiet, **options})
             environment = ClientEnvironment(clock=manager_clock, chance=Chance(1))
             async with CalledManager(settings, environment, routes=routes) as manager:
                 cluster = manager.services.clusters.get("test")
