@@ -1,1 +1,4 @@
-"""What keeps clients out costs: authorization.py (ACLs), tls.py. Each is a command of its own."""
+"""What keeps clients out, and what it costs. Each is a command of its own.
+
+authorization.py (ACLs), tls.py, failed_logins.py.
+"""

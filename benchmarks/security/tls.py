@@ -1,96 +1,181 @@
-"""What TLS costs: records in and out over a plain and a TLS listener of one broker, new connections, idle ones.
+"""What TLS costs: records in and out over a plain and a TLS listener, new connections, idle ones.
 
-    python -m benchmarks.security.tls [--records N] [--apache] [--idle N]
+    python -m benchmarks.security.tls [--records N] [--rounds N] [--apache] [--clients kcat,java] [--idle N]
 
-librdkafka writes and reads records of 100 bytes, uncompressed, over TLS 1.3. On few processors it shares them with the
-broker, so the broker's own CPU time is the fairer figure. New connections are made by OpenSSL's client, one after the
-other, and ask for a response. Prints lines for people.
+kcat and Apache's performance tests of 2.8.2 write and read records of 100 bytes, uncompressed, over TLS 1.3: short
+rounds, each with all brokers and listeners in turn, of which medians are printed. On few processors the clients share
+them with the broker, so the broker's own CPU time is the fairer figure. New connections are made by processes with
+OpenSSL's client, and ask for a response. Prints lines for people.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import re
+import resource
 import socket
 import ssl
+import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-import confluent_kafka
-import confluent_kafka.admin
-
+from benchmarks.idempotence import cpu_us
 from benchmarks.servers import Server, folder, zookeeper
 from kafka_py.testing.broker import AnyBroker, BrokerProcess
 from kafka_py.testing.certificate_files import CertificateFiles
-from kafka_py.testing.peers.apache import CLASSIC_JVM, ApacheBroker
+from kafka_py.testing.peers.apache import CLASSIC_JVM, ApacheBroker, apache_kafka
 from kafka_py.testing.processes import free_port
+from kafka_py.testing.topics import create_topic
 from kafka_py.wire.frames import encode_request
 from kafka_py.wire.messages.api_versions import ApiVersionsRequest
 
 VALUE = b"x" * 100
-CONNECTIONS = 300
+CONNECTIONS, PROCESSES = 400, 2
+TIMEOUT_S = 300
 
 
-def client(server: str, files: CertificateFiles | None) -> dict[str, Any]:
-    if files is None:
-        return {"bootstrap.servers": server}
-    return {"bootstrap.servers": server, "security.protocol": "ssl", "ssl.ca.location": str(files.authority_pem)}
+class Place(NamedTuple):
+    """A listener of a broker."""
+
+    server: Server
+    broker: str
+    listener: str
+    port: int
+
+    @property
+    def topic(self) -> str:
+        return f"bench-{self.listener.lower()}"
 
 
-def write(settings: dict[str, Any], topic: str, records: int) -> None:
-    producer = confluent_kafka.Producer({
-        **settings, "linger.ms": 5, "batch.size": 1_000_000, "queue.buffering.max.messages": 1_000_000,
-    })  # fmt: skip
-    for number in range(records):
-        producer.produce(topic, VALUE, partition=0)
-        if number % 10_000 == 0:
-            producer.poll(0)
-    assert producer.flush(120) == 0
+class Kcat:
+    """The command kcat."""
+
+    def __init__(self, directory: Path, files: CertificateFiles, records: int) -> None:
+        self._lines = directory / "lines"
+        self._lines.write_bytes((VALUE + b"\n") * records)
+        self._tls = ["-X", "security.protocol=ssl", "-X", f"ssl.ca.location={files.authority_pem}"]
+        self._records = records
+
+    def _run(self, place: Place, *arguments: str) -> float:
+        """Seconds."""
+        tls = self._tls if place.listener == "SSL" else []
+        began_s = time.monotonic()
+        server = ["-b", f"localhost:{place.port}", "-t", place.topic, "-p", "0"]
+        subprocess.run(
+            ["kcat", "-q", *server, *tls, *arguments], check=True, stdout=subprocess.DEVNULL, timeout=TIMEOUT_S
+        )
+        return time.monotonic() - began_s
+
+    def write(self, place: Place) -> float:
+        return self._run(place, "-P", "-X", "linger.ms=5", "-X", "acks=1", "-l", str(self._lines))
+
+    def read(self, place: Place) -> float:
+        return self._run(place, "-C", "-o", "beginning", "-c", str(self._records))
 
 
-def read(settings: dict[str, Any], topic: str, records: int) -> None:
-    consumer = confluent_kafka.Consumer({**settings, "group.id": "unused", "fetch.message.max.bytes": 4_000_000})
-    consumer.assign([confluent_kafka.TopicPartition(topic, 0, 0)])
-    got = 0
-    while got < records:
-        got += len(consumer.consume(10_000, 5.0))
-    consumer.close()
+class Java:
+    """Apache's performance tests; their own figures, without the start of Java."""
+
+    def __init__(self, directory: Path, files: CertificateFiles, records: int) -> None:
+        self._settings = {
+            "SSL": {
+                "security.protocol": "SSL", "ssl.truststore.type": "PEM",
+                "ssl.truststore.location": str(files.authority_pem), "ssl.enabled.protocols": "TLSv1.3",
+            },
+            "PLAINTEXT": {},
+        }  # fmt: skip
+        self._records = records
+        for listener, settings in self._settings.items():
+            lines = "".join(f"{name}={value}\n" for name, value in settings.items())
+            (directory / f"{listener}.properties").write_text(lines)
+        self._directory = directory
+
+    def write(self, place: Place) -> float:
+        given = [f"{name}={value}" for name, value in self._settings[place.listener].items()]
+        done = apache_kafka().run(
+            "org.apache.kafka.tools.ProducerPerformance", "--topic", place.topic, "--num-records", str(self._records),
+            "--record-size", str(len(VALUE)), "--throughput", "-1", "--producer-props",
+            f"bootstrap.servers=localhost:{place.port}", "acks=1", "linger.ms=5", *given, timeout_s=TIMEOUT_S,
+        )  # fmt: skip
+        return self._records / float(_found(r"([\d.]+) records/sec", done.lines[-1:], done.stderr))
+
+    def read(self, place: Place) -> float:
+        done = apache_kafka().run(
+            "kafka.tools.ConsumerPerformance", "--topic", place.topic, "--bootstrap-server", f"localhost:{place.port}",
+            "--messages", str(self._records), "--timeout", "60000", "--hide-header",
+            "--consumer.config", str(self._directory / f"{place.listener}.properties"), timeout_s=TIMEOUT_S,
+        )  # fmt: skip
+        columns = (done.lines or [""])[-1].split(", ")
+        if len(columns) < 10:
+            raise RuntimeError(done.stderr[-2000:])
+        return float(columns[7]) / 1000.0  # fetch.time.ms
 
 
-def measure(server: Server, name: str, servers: dict[str, str], files: CertificateFiles, records: int) -> None:
-    for listener, address in servers.items():
-        settings = client(address, files if listener == "SSL" else None)
-        admin = confluent_kafka.admin.AdminClient(settings)
-        [made] = admin.create_topics([confluent_kafka.admin.NewTopic(listener, 1, 1)]).values()
-        made.result(30)
-        write(settings, listener, records // 10)  # warm
-        for what, work in (("in", write), ("out", read)):
-            cpu, began = server.cpu_seconds(), time.monotonic()
-            work(settings, listener, records)
-            took, cpu = time.monotonic() - began, server.cpu_seconds() - cpu
-            print(f"{name:8} {listener:9} {what:3} {records / took / 1000:8.0f} k records/s, broker's CPU "
-                  f"{cpu / records * 1e6:5.2f} us a record", flush=True)  # fmt: skip
+def _found(pattern: str, lines: list[str], otherwise: str) -> str:
+    found = re.search(pattern, lines[0]) if lines else None
+    if found is None:
+        raise RuntimeError(otherwise[-2000:])
+    return found[1]
 
 
-def connections(server: Server, name: str, port: int, files: CertificateFiles) -> None:
-    context = ssl.create_default_context(cafile=str(files.authority_pem))
+def measure(places: list[Place], clients: dict[str, Kcat | Java], records: int, rounds: int) -> None:
+    """Prints medians by client and direction."""
+    for place in places:
+        create_topic([f"localhost:{place.server.port}"], place.topic, 1)
+    for name, client in clients.items():
+        found: dict[tuple[Place, str], list[tuple[float, float]]] = {}
+        for number in range(rounds + 1):
+            for place in places[:: -1 if number % 2 else 1]:
+                for direction, work in (("in", client.write), ("out", client.read)):
+                    before = cpu_us(place.server)
+                    took_s = work(place)
+                    cpu_s = (cpu_us(place.server) - before) / 1e6
+                    if number:  # the first round warms up
+                        found.setdefault((place, direction), []).append((took_s, cpu_s))
+        for direction in ("in", "out"):
+            for place in places:
+                took_s, cpu_s = (
+                    statistics.median(row[column] for row in found[place, direction]) for column in (0, 1)
+                )
+                print(f"{name:5} {direction:3} {place.broker:7} {place.listener:9} {records / took_s / 1000:7.0f} "
+                      f"k records/s, broker's CPU {cpu_s / records * 1e6:6.2f} s per million records",
+                      flush=True)  # fmt: skip
+
+
+def connect(port: int, authority: str, count: int) -> None:
+    """Makes so many connections, one after the other; what a process of `connections` does."""
+    context = ssl.create_default_context(cafile=authority)
     request = bytes(encode_request(ApiVersionsRequest(), 0, 1, "bench"))
-    cpu, began = server.cpu_seconds(), time.monotonic()
-    for _ in range(CONNECTIONS):
+    for _ in range(count):
         with (
             socket.create_connection(("127.0.0.1", port)) as plain,
             context.wrap_socket(plain, server_hostname="localhost") as secured,
         ):
             secured.sendall(request)
             secured.recv(4)
-    took, cpu = time.monotonic() - began, server.cpu_seconds() - cpu
-    print(f"{name:8} {CONNECTIONS / took:8.0f} new connections/s one after the other, broker's CPU "
-          f"{cpu / CONNECTIONS * 1e3:5.2f} ms each", flush=True)  # fmt: skip
 
 
-def idle(server: Server, name: str, port: int, files: CertificateFiles, count: int) -> None:
+def connections(place: Place, files: CertificateFiles) -> None:
+    arguments = ["--connect", str(place.port), str(files.authority_pem)]
+    cpu, began_s = cpu_us(place.server), time.monotonic()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    started = [subprocess.Popen([sys.executable, "-m", __spec__.name, *arguments]) for _ in range(PROCESSES)]
+    for each in started:
+        assert each.wait(TIMEOUT_S) == 0
+    took_s, cpu_s, count = time.monotonic() - began_s, (cpu_us(place.server) - cpu) / 1e6, CONNECTIONS * PROCESSES
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    client_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    print(f"{place.broker:7} {count / took_s:5.0f} new connections/s, CPU for each: broker {cpu_s / count * 1e3:.2f} "
+          f"ms, client {client_s / count * 1e3:.2f} ms", flush=True)  # fmt: skip
+
+
+def idle(place: Place, files: CertificateFiles, count: int) -> None:
+    server, port = place.server, place.port
     context = ssl.create_default_context(cafile=str(files.authority_pem))
     before = server.resident_mb()
     with contextlib.ExitStack() as stack:
@@ -99,7 +184,7 @@ def idle(server: Server, name: str, port: int, files: CertificateFiles, count: i
             stack.enter_context(context.wrap_socket(plain, server_hostname="localhost"))
         after = server.resident_mb()
         each = (after - before) * 1024 / max(count, 1)
-        print(f"{name:8} {count} idle connections: {after:.0f} MB, {each:.0f} KB each", flush=True)
+        print(f"{place.broker:7} {count} idle connections: {after:.0f} MB, {each:.0f} KB each", flush=True)
 
 
 @contextlib.contextmanager
@@ -119,21 +204,36 @@ def running(kind: type[AnyBroker], connect: str, files: CertificateFiles) -> Ite
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--records", type=int, default=500_000)
-    parser.add_argument("--idle", type=int, default=300)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--idle", type=int, default=2000)
+    parser.add_argument("--clients", default="kcat,java", help="none: connections only")
     parser.add_argument("--apache", action="store_true", help="Apache Kafka 2.8.2 as well")
+    parser.add_argument("--connect", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    kinds: list[type[AnyBroker]] = [BrokerProcess, *([ApacheBroker] if options.apache else [])]
-    with zookeeper() as connect, folder("certificates") as certificates:
-        files = CertificateFiles(Path(certificates))
-        for kind in kinds:
-            name = "ours" if kind is BrokerProcess else "Apache"
-            with running(kind, connect, files) as (server, ports):
-                servers = {listener: f"localhost:{port}" for listener, port in ports.items()}
-                measure(server, name, servers, files, options.records)
-                connections(server, name, ports["SSL"], files)
-                idle(server, name, ports["SSL"], files, options.idle)
+    if options.connect:
+        connect(int(options.connect[0]), options.connect[1], CONNECTIONS)
+        return
+    kinds: dict[str, type[AnyBroker]] = {"ours": BrokerProcess}
+    if options.apache:
+        kinds["Apache"] = ApacheBroker
+    with zookeeper() as connected, folder("certificates") as directory, contextlib.ExitStack() as stack:
+        files = CertificateFiles(Path(directory))
+        places = []
+        for name, kind in kinds.items():
+            server, ports = stack.enter_context(running(kind, connected, files))
+            places += [Place(server, name, listener, port) for listener, port in ports.items()]
+        clients: dict[str, Kcat | Java] = {}
+        if "kcat" in options.clients:
+            clients["kcat"] = Kcat(directory, files, options.records)
+        if "java" in options.clients:
+            clients["java"] = Java(directory, files, options.records)
+        measure(places, clients, options.records, options.rounds)
+        for place in places:
+            if place.listener == "SSL":
+                connections(place, files)
+                idle(place, files, options.idle)
 
 
 if __name__ == "__main__":
