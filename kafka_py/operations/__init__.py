@@ -1,5 +1,6 @@
 """What is known and done about a whole cluster, of whichever make, through clients: looks, findings, plans.
 
+    bundle/        a support archive without secrets
     cluster_view/  one look at a cluster as plain values
     doctor/        what is wrong with a cluster, and what repairs it
     groups/        consumer groups: their health, resets

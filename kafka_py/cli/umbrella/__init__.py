@@ -14,4 +14,5 @@
     check.py       what is wrong with a file of settings
     doctor.py      what is wrong with a cluster
     rebalance.py   spreads partitions over brokers
+    bundle.py      a support archive
 """

@@ -26,6 +26,7 @@ COMMANDS = {
     "check": "what is wrong with a file of settings, of brokers, clients and pipelines",
     "doctor": "what is wrong with a cluster or with the way to it, and what repairs it",
     "rebalance": "spreads partitions over brokers, in throttled steps",
+    "bundle": "logs, settings without secrets, metrics and states in one archive",
 }
 """Modules in umbrella/, and what they are for."""
 

@@ -33,19 +33,23 @@ async def look_at_pages(
 
 
 def _read(url: str, clock: Clock, timeout_s: float) -> tuple[MetricsSeen, ClockSeen | None]:
-    address = url if "://" in url else f"http://{url}"
-    address = address if "/" in address.partition("://")[2] else f"{address}/metrics"
-    if not address.startswith(("http://", "https://")):
-        return MetricsSeen(url, "only http and https are read"), None
     began_ms = clock.wall_ms()
     try:
-        with urllib.request.urlopen(address, timeout=timeout_s) as answer:
+        with urllib.request.urlopen(address_of(url), timeout=timeout_s) as answer:
             ended_ms = clock.wall_ms()
             date = answer.headers.get("Date")
             text = answer.read(MOST_BYTES).decode("utf-8", "replace")
     except (OSError, ValueError) as error:
         return MetricsSeen(url, str(error)), None
     return MetricsSeen(url, values=values_in(text.splitlines())), _clock(url, date, began_ms, ended_ms)
+
+
+def address_of(url: str) -> str:
+    """The whole address of a page that may be given as host:port. Raises ValueError."""
+    address = url if "://" in url else f"http://{url}"
+    if not address.startswith(("http://", "https://")):
+        raise ValueError("only http and https are read")
+    return address if "/" in address.partition("://")[2] else f"{address}/metrics"
 
 
 def _clock(url: str, date: str | None, began_ms: int, ended_ms: int) -> ClockSeen | None:
