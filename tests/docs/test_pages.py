@@ -63,6 +63,12 @@ def test_the_page_of_kafka_py(world: PageWorld) -> None:
     assert "Created topic orders." in shown
 
 
+def test_the_page_of_recipes(world: PageWorld) -> None:
+    local_cluster(world)
+    shown = world.run_all(commands_of(DOCS / "recipes.md"))
+    assert "ReplicationFactor: 3" in shown and "orders-copy:0:" in shown
+
+
 def feed(bootstrap: str) -> None:
     """A topic `orders` that the group `billing` has read."""
     with Producer({"bootstrap.servers": bootstrap}) as producer:
@@ -97,7 +103,7 @@ def test_the_page_of_operations(world: PageWorld, kafka_cluster_factory: MakeClu
     assert "[billing,orders,0]::OffsetAndMetadata(offset=10" in shown
 
 
-@pytest.mark.parametrize("name", ["quotas.md", "securing-a-cluster.md"])
+@pytest.mark.parametrize("name", ["patterns.md", "quotas.md", "securing-a-cluster.md"])
 def test_a_page_that_needs_a_broker(name: str, world: PageWorld, kafka_cluster_factory: MakeCluster) -> None:
     with kafka_cluster_factory() as cluster:
         world.replaced = {"localhost:9092": cluster.bootstrap_servers, "zk1:2181": cluster.zookeeper_connect}
