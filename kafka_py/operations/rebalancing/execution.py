@@ -127,8 +127,7 @@ class RebalanceRun:
             self._report(())
             await self._tools.pause(LONGEST_PAUSE_S)
             snapshot = await self._tools.look([ViewPart.TOPICS])
-        infos = {TopicPartition(info.topic, info.partition): info for info in partitions(snapshot)}
-        return infos, set(snapshot.nodes)
+        return _infos_of(snapshot), set(snapshot.nodes)
 
     def _settle(self, infos: PartitionInfos) -> list[PartitionChange]:
         """Notes what is in place, and returns the rest."""
@@ -170,6 +169,7 @@ class RebalanceRun:
                 is_cancelled = True
                 continue
             if self.cancel and not moving:
+                await restore_order(self.state, tools)
                 return
             infos, live = await self._read()
             self._settle(infos)
@@ -286,6 +286,25 @@ async def clear_throttles(state: PlanState, tools: RunTools) -> None:
     await tools.keep(state)
 
 
+async def restore_order(state: PlanState, tools: RunTools) -> None:
+    """Replicas of what was cancelled get the order that they had before, by which the preferred leader is meant.
+
+    A cancelled reassignment leaves the replicas that a partition had, in the order of its target.
+    """
+    infos = _infos_of(await tools.look([ViewPart.TOPICS]))
+    turned = {
+        change.partition: change.before
+        for change in state.pending
+        if (info := infos.get(change.partition)) is not None
+        and info.replicas not in (change.before, change.after)
+        and set(info.replicas) == set(change.before)
+    }
+    if turned:
+        await tools.carrier.start(turned)
+        while turned.keys() & await tools.carrier.running():
+            await tools.pause(FIRST_PAUSE_S)
+
+
 async def cancel_plan(state: PlanState, tools: RunTools) -> list[TopicPartition]:
     """Cancels what runs of a plan and removes its throttles; for a plan that no run carries out any longer.
 
@@ -296,8 +315,13 @@ async def cancel_plan(state: PlanState, tools: RunTools) -> list[TopicPartition]
         await tools.carrier.cancel(running)
         while set(running) & await tools.carrier.running():
             await tools.pause(FIRST_PAUSE_S)
+    await restore_order(state, tools)
     await clear_throttles(state, tools)
     return running
+
+
+def _infos_of(snapshot: ClusterSnapshot) -> PartitionInfos:
+    return {TopicPartition(info.topic, info.partition): info for info in partitions(snapshot)}
 
 
 def _moves_of(batch: Sequence[PartitionChange], infos: PartitionInfos) -> Moves:

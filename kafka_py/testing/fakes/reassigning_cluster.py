@@ -82,7 +82,9 @@ class ReassigningCluster:
     async def cancel(self, partitions: Collection[TopicPartition]) -> None:
         self._step("cancel")
         for partition in partitions:
-            self.targets.pop(partition, None)
+            target = self.targets.pop(partition, [])
+            # In the order of the target, as brokers leave them.
+            self.replicas[partition].sort(key=lambda id_: target.index(id_) if id_ in target else len(target))
 
     async def overrides(self, kind: str, names: Sequence[str], settings: Sequence[str]) -> dict[str, dict[str, str]]:
         self._step("overrides")
