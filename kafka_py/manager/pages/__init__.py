@@ -7,6 +7,9 @@
     topics.py    lists of topics, and one topic
     topic_changes.py  topics created, deleted, extended; elections
     settings_table.py  settings of topics and brokers, and their changes
+    messages.py  messages of a topic: pages, exports, live tails
+    message_sending.py  a message sent from a form
+    message_parts.py  masks, schemas and the form they share
     looks.py     one look at a cluster for a page
     commands.py  commands that do the same
     history.py   charts over time

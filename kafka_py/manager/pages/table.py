@@ -6,7 +6,19 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
 from kafka_py.manager.history.background import collecting
-from kafka_py.manager.pages import brokers, history, login, overview, settings_table, timeline, topic_changes, topics
+from kafka_py.manager.pages import (
+    brokers,
+    history,
+    login,
+    message_sending,
+    messages,
+    overview,
+    settings_table,
+    timeline,
+    topic_changes,
+    topics,
+)
+from kafka_py.manager.pages.message_parts import message_parts
 from kafka_py.manager.services import ManagerServices
 from kafka_py.manager.web.routes import WebRoute
 
@@ -16,11 +28,16 @@ ROUTES: tuple[WebRoute, ...] = (
     *brokers.ROUTES,
     *topic_changes.ROUTES,
     *topics.ROUTES,
+    *message_sending.ROUTES,
+    *messages.ROUTES,
     *settings_table.ROUTES,
     *history.ROUTES,
     *timeline.ROUTES,
 )
 """The first whose path fits is taken: /topics/new comes before /topics/{topic}."""
 
-BACKGROUND: tuple[Callable[[ManagerServices], AbstractAsyncContextManager[object]], ...] = (collecting,)
+BACKGROUND: tuple[Callable[[ManagerServices], AbstractAsyncContextManager[object]], ...] = (
+    message_parts,
+    collecting,
+)
 """Entered when the manager starts, in this order, and left when it ends."""

@@ -12,6 +12,7 @@
     submissions.py  a form that is sent twice counts once
     failures.py    errors as pages
     headers.py     headers of every response, and hosts
+    streaming.py   responses that are made while they are sent
     navigation.py  the menus
     formats.py     numbers, sizes and times for readers
 

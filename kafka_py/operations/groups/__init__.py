@@ -2,5 +2,5 @@
 
     health.py     stuck, slow or well, from a window of commits
     resetting.py  where each scenario of a reset takes a group
-    commands.py   the commands of kafka-consumer-groups.sh
+    commands.py   arguments of kafka-consumer-groups.sh
 """

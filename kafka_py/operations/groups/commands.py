@@ -1,11 +1,10 @@
-"""The commands of kafka-consumer-groups.sh that do what a page does. Every name is quoted for a shell.
+"""The arguments of kafka-consumer-groups.sh that do what a page does, without those of the connection.
 
 Source: docs/reference/tools.md, section 4.
 """
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
@@ -26,10 +25,10 @@ def topic_arguments(partitions: Iterable[TopicPartition]) -> list[str]:
     return found
 
 
-def reset_command(
-    servers: str, group: str, reset: GroupReset, partitions: Iterable[TopicPartition], duration: str = ""
-) -> str:
-    """The command for a reset of these partitions. duration: of by-duration, as it was given."""
+def reset_arguments(
+    group: str, reset: GroupReset, partitions: Iterable[TopicPartition], duration: str = ""
+) -> list[str]:
+    """A reset of these partitions. duration: of by-duration, as it was given."""
     scenario = [f"--{reset.scenario}"]
     match reset.scenario:
         case ResetScenario.TO_OFFSET | ResetScenario.SHIFT_BY:
@@ -38,18 +37,14 @@ def reset_command(
             scenario.append(datetime.fromtimestamp(reset.timestamp / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3])
         case ResetScenario.BY_DURATION:
             scenario.append(duration)
-    return _line(servers, "--reset-offsets", "--group", group, *topic_arguments(partitions), *scenario, "--execute")
+    return ["--reset-offsets", "--group", group, *topic_arguments(partitions), *scenario, "--execute"]
 
 
-def delete_command(servers: str, groups: Iterable[str]) -> str:
-    """The command that deletes groups."""
-    return _line(servers, "--delete", *(part for group in groups for part in ("--group", group)))
+def delete_arguments(groups: Iterable[str]) -> list[str]:
+    """Groups are deleted."""
+    return ["--delete", *(part for group in groups for part in ("--group", group))]
 
 
-def delete_offsets_command(servers: str, group: str, partitions: Iterable[TopicPartition]) -> str:
-    """The command that deletes committed offsets."""
-    return _line(servers, "--delete-offsets", "--group", group, *topic_arguments(partitions))
-
-
-def _line(servers: str, *arguments: str) -> str:
-    return shlex.join([SCRIPT, "--bootstrap-server", servers, *arguments])
+def delete_offsets_arguments(group: str, partitions: Iterable[TopicPartition]) -> list[str]:
+    """Committed offsets are deleted."""
+    return ["--delete-offsets", "--group", group, *topic_arguments(partitions)]
