@@ -197,7 +197,8 @@ def test_the_tail_ends_when_the_browser_leaves(played, brokers):
         left, events = asyncio.Event(), asyncio.Queue()
         headers = [(b"host", b"localhost")]
         scope = {"type": "http", "method": "GET", "path": f"{BASE}/tail", "raw_path": f"{BASE}/tail".encode(),
-                 "query_string": b"expression=value.n+%3E+6", "headers": headers, "scheme": "http", "http_version": "1.1",
+                 "query_string": b"expression=value.n+%3E+6", "headers": headers, "scheme": "http",
+                 "http_version": "1.1",
                  "client": ("127.0.0.1", 1), "server": ("localhost", 80), "root_path": ""}  # fmt: skip
 
         async def receive():

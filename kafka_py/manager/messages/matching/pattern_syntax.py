@@ -7,6 +7,7 @@ are refused with their position.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 MOST_PATTERN_CHARACTERS = 300
@@ -25,8 +26,9 @@ class CharacterSet(NamedTuple):
     ranges: tuple[tuple[str, str], ...]
     negated: bool = False
 
-    def holds(self, character: str) -> bool:
-        return any(first <= character <= last for first, last in self.ranges) is not self.negated
+    def holds(self, forms: Iterable[str]) -> bool:
+        """Whether it is the character, given in the forms that count as the same."""
+        return any(first <= form <= last for form in forms for first, last in self.ranges) is not self.negated
 
 
 class Succession(NamedTuple):

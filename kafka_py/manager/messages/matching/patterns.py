@@ -118,11 +118,13 @@ class SafePattern:
         self._work += len(state.nodes) + 1
         if self._work > MOST_WORK:
             raise PatternTooCostly(f"the pattern {self.text!r} takes too long to search for in this text")
-        forms = {character, character.lower(), character.upper()} if self._ignores_case else {character}
+        forms: tuple[str, ...] = (character,)
+        if self._ignores_case:
+            forms = tuple(form for form in (character, character.lower(), character.upper()) if len(form) == 1)
         reached = [
             self._nodes[number].next[0]
             for number in state.nodes
-            if any(self._nodes[number].reads.holds(form) for form in forms if len(form) == 1)  # type: ignore[union-attr]
+            if self._nodes[number].reads.holds(forms)  # type: ignore[union-attr]
         ]
         moved = self._state_of([*reached, self._start], at_start=False)
         if len(state.moves) < MOST_KEPT_STATES:

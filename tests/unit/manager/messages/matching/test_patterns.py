@@ -88,6 +88,7 @@ def test_what_cannot_be_searched_for_is_refused_with_the_reason(pattern, reason)
         (r"\u00e9", "café", True), (r"(?i)É", "é", True), (r"\x41", "A", True), (r"[\d-]+$", "1-2", True),
         (r"[^\W]", "-", False), (r"[]a]", "]", True), ("a{b", "a{b", True), (r"\{\}", "{}", True),
         ("(?P<name>ab)c", "abc", True), (r"[\D]", "1", False),
+        ("(?i)[^a]", "A", False), ("(?i)[^b]", "A", True), ("(?i)\\W", "a", False),
     ],
 )  # fmt: skip
 def test_corners_of_the_syntax(pattern, text, found):
