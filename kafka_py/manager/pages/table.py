@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from kafka_py.manager.history.background import collecting
 from kafka_py.manager.pages import (
     brokers,
+    doctor,
     history,
     login,
     message_sending,
@@ -31,6 +32,7 @@ ROUTES: tuple[WebRoute, ...] = (
     *message_sending.ROUTES,
     *messages.ROUTES,
     *settings_table.ROUTES,
+    *doctor.ROUTES,
     *history.ROUTES,
     *timeline.ROUTES,
 )
