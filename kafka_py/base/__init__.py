@@ -7,6 +7,7 @@ property files), options.py (engine of the setting tables), meters.py (engine of
 (the kinds of metric), histograms.py and samples.py, quota_rates.py (rates and tokens that quotas limit), plugins.py (a
 user's own classes), moves.py (engine of the state tables), state_changes.py (the log of who leads what), timers.py and
 purgatory.py (everything that waits), exclusion.py (one at a time per key), turns.py (work that leaves the loop to
-others now and then), garbage.py (the collector looks at new objects in small pieces), supervision.py (background work,
+others now and then), placement.py (where the replicas of
+new partitions go), garbage.py (the collector looks at new objects in small pieces), supervision.py (background work,
 and what becomes of its failures).
 """

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Hashable
 
+from kafka_py.base.placement import BrokerRack
 from kafka_py.base.purgatory import Purgatory
 from kafka_py.broker.metadata.metadata_cache import MetadataCache
 from kafka_py.broker.observe.metrics import AllRequestMetrics, PurgatoryMetrics
@@ -24,7 +25,6 @@ from kafka_py.broker.wiring.marker_wiring import make_marker_channels
 from kafka_py.broker.wiring.replica_wiring import Replication
 from kafka_py.controller.controller import Controller
 from kafka_py.controller.decisions.steps import Address
-from kafka_py.controller.model.placement import BrokerRack
 from kafka_py.controller.topic_policy import load_policy
 from kafka_py.log.log_manager import LogManager
 from kafka_py.log.model.configs import LogConfig

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from kafka_py.base.errors import KafkaError
 from kafka_py.cli.common.command import CommandFailed, CommandParser, Refused, UsageError, log_warnings, run
 from kafka_py.cli.common.connection_options import admin_properties
+from kafka_py.operations.reassignments.plans import PlanError
 
 ACTIONS = ("generate", "execute", "verify", "cancel", "list")
 REQUIRED = {
@@ -123,7 +124,7 @@ def main(arguments: Sequence[str]) -> int:
             from kafka_py.cli.reassignment.reassign_admin import run_on_brokers
 
             run_on_brokers(admin_properties(options), action, options)
-    except (CommandFailed, Refused, KafkaError, OSError) as error:
+    except (CommandFailed, PlanError, Refused, KafkaError, OSError) as error:
         # On standard output, as Apache Kafka's tool has it.
         print(_said(error))
         return 1

@@ -5,4 +5,5 @@
     doctor/        what is wrong with a cluster, and what repairs it
     groups/        consumer groups: their health, resets
     rebalancing/   plans that spread partitions, and their execution
+    reassignments/  replicas moved to other brokers, as a user has planned
 """

@@ -5,7 +5,7 @@ import struct
 import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.controller.model.placement import MOST_REPLICAS, BrokerRack, place
+from kafka_py.base.placement import MOST_REPLICAS, BrokerRack, place
 from kafka_py.log.loading.recovery import Checkpointed
 from kafka_py.log.partition.retention import delete_old_segments
 from kafka_py.records.control import ControlType, end_txn_marker

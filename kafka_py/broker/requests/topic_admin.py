@@ -16,10 +16,7 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.exclusion import KeyedLocks
 from kafka_py.base.ids import TopicId
-from kafka_py.base.turns import finish
-from kafka_py.controller import topic_names
-from kafka_py.controller.configs import ControllerOptions
-from kafka_py.controller.model.placement import (
+from kafka_py.base.placement import (
     STEP_PARTITIONS,
     BrokerRack,
     Placement,
@@ -27,6 +24,9 @@ from kafka_py.controller.model.placement import (
     require_racks_of_all_or_none,
     without_racks,
 )
+from kafka_py.base.turns import finish
+from kafka_py.controller import topic_names
+from kafka_py.controller.configs import ControllerOptions
 from kafka_py.controller.topic_policy import CreateTopicPolicy, RequestMetadata
 from kafka_py.zk.access import PIPELINE_WIDTH
 from kafka_py.zk.schema import MalformedZNode

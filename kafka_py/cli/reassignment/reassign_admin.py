@@ -14,13 +14,15 @@ from typing import NamedTuple
 from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.placement import BrokerRack, require_racks_of_all_or_none
 from kafka_py.cli.common.command import CommandFailed, Refused
 from kafka_py.cli.reassignment import reassign_plan
-from kafka_py.cli.reassignment.reassign_plan import PartitionProgress, Plan, in_order, plural
+from kafka_py.cli.reassignment.reassign_plan import PartitionProgress, in_order, plural
 from kafka_py.clients.admin.client import AdminClient
 from kafka_py.clients.admin.log_dirs import ReplicaLogDirs, TopicPartitionReplica
 from kafka_py.clients.admin.resources import AlterConfig, AlterOperation, ConfigResource, ConfigResourceType
-from kafka_py.controller.model.placement import BrokerRack, place, require_racks_of_all_or_none
+from kafka_py.operations.reassignments import generating, plans, replica_moves
+from kafka_py.operations.reassignments.plans import Assignment, Plan
 from kafka_py.operations.rebalancing.throttles import (
     BROKER_THROTTLES,
     FOLLOWER_RATE,
@@ -35,8 +37,6 @@ from kafka_py.operations.rebalancing.throttles import (
 CLIENT_ID = "reassign-partitions-tool"
 RETRY_MOVES_AFTER_S = 0.1
 
-Assignment = dict[TopicPartition, list[int]]
-
 
 def run_on_brokers(properties: Mapping[str, str], action: str, options: argparse.Namespace) -> None:
     """Carries out one action. Raises CommandFailed, KafkaError, OSError for a file that cannot be read."""
@@ -47,7 +47,7 @@ def run_on_brokers(properties: Mapping[str, str], action: str, options: argparse
             topics = Path(options.topics_to_move_json_file).read_text(encoding="utf-8")
             generate(admin, topics, options.broker_list, rack_aware=not options.disable_rack_aware)
         else:
-            plan = reassign_plan.parse_plan(Path(options.reassignment_json_file).read_text(encoding="utf-8"))
+            plan = plans.parse_plan(Path(options.reassignment_json_file).read_text(encoding="utf-8"))
             _ACTIONS[action](admin, plan, options)
 
 
@@ -56,8 +56,8 @@ def run_on_brokers(properties: Mapping[str, str], action: str, options: argparse
 
 def generate(admin: AdminClient, topics: str, brokers: str, *, rack_aware: bool) -> None:
     """Prints where the replicas of some topics are, and where they could be on those brokers."""
-    ids = reassign_plan.parse_brokers(brokers)
-    current = assignment_of_topics(admin, reassign_plan.parse_topics(topics))
+    ids = plans.parse_brokers(brokers)
+    current = assignment_of_topics(admin, plans.parse_topics(topics))
     nodes = [node for node in admin.describe_cluster().nodes if node.id in ids]
     racks = [BrokerRack(node.id, node.rack if rack_aware else None) for node in nodes]
     print(reassign_plan.proposal_text(current, proposed(current, racks)))
@@ -72,18 +72,10 @@ def proposed(current: Mapping[TopicPartition, Sequence[int]], brokers: Sequence[
             "Not all brokers have rack information. Add --disable-rack-aware in command line to make replica "
             "assignment without rack information."
         ) from None
-    by_topic: dict[str, list[Sequence[int]]] = {}
-    for partition, replicas in current.items():
-        by_topic.setdefault(partition.topic, []).append(replicas)
-    placed: Assignment = {}
-    chance = Chance().generator()
-    for topic, rows in by_topic.items():
-        try:
-            places = place(brokers, len(rows), len(rows[0]), chance=chance)
-        except KafkaError as error:
-            raise CommandFailed(error.message) from None
-        placed.update({TopicPartition(topic, number): replicas for number, replicas in places.items()})
-    return placed
+    try:
+        return generating.proposed(current, brokers, Chance().generator())
+    except KafkaError as error:
+        raise CommandFailed(error.message) from None
 
 
 def assignment_of_topics(admin: AdminClient, topics: Collection[str]) -> Assignment:
@@ -117,7 +109,7 @@ def execute(admin: AdminClient, plan: Plan, options: argparse.Namespace) -> None
     if options.throttle >= 0 or options.replica_alter_log_dirs_throttle >= 0:
         print(reassign_plan.MUST_VERIFY)
         if options.throttle >= 0:
-            set_throttle(admin, reassign_plan.planned_moves(running, plan.targets, current), options.throttle)
+            set_throttle(admin, replica_moves.planned_moves(running, plan.targets, current), options.throttle)
         if options.replica_alter_log_dirs_throttle >= 0:
             set_log_dir_throttle(admin, plan, options.replica_alter_log_dirs_throttle)
     _require_done("Error reassigning partition(s):", admin.alter_partition_reassignments(plan.targets).errors())

@@ -12,13 +12,15 @@ from functools import partial
 from pathlib import Path
 
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.placement import without_racks
 from kafka_py.broker.requests.topic_admin import RackMode, registered_brokers
 from kafka_py.cli.common.command import CommandFailed, Refused
 from kafka_py.cli.common.zookeeper_connection import on_zookeeper
 from kafka_py.cli.reassignment import reassign_plan
-from kafka_py.cli.reassignment.reassign_admin import Assignment, proposed
-from kafka_py.cli.reassignment.reassign_plan import PartitionProgress, Plan
-from kafka_py.controller.model.placement import without_racks
+from kafka_py.cli.reassignment.reassign_admin import proposed
+from kafka_py.cli.reassignment.reassign_plan import PartitionProgress
+from kafka_py.operations.reassignments import plans, replica_moves
+from kafka_py.operations.reassignments.plans import Assignment, Plan
 from kafka_py.operations.rebalancing.throttles import (
     BROKER_THROTTLES,
     FOLLOWER_RATE,
@@ -44,7 +46,7 @@ def run_on_zookeeper(connect: str, action: str, options: argparse.Namespace) -> 
         rack_aware = not options.disable_rack_aware
         work: Work = partial(generate, topics=topics, brokers=options.broker_list, rack_aware=rack_aware)
     else:
-        plan = reassign_plan.parse_plan(Path(options.reassignment_json_file).read_text(encoding="utf-8"))
+        plan = plans.parse_plan(Path(options.reassignment_json_file).read_text(encoding="utf-8"))
         if action == "execute":
             same_factor = options.disallow_replication_factor_change
             work = partial(execute, plan=plan, throttle=options.throttle, same_factor=same_factor)
@@ -58,8 +60,8 @@ Work = Callable[[ZkStore], Awaitable[None]]
 
 async def generate(store: ZkStore, topics: str, brokers: str, *, rack_aware: bool) -> None:
     """Prints where the replicas of some topics are, and where they could be on those brokers."""
-    ids = reassign_plan.parse_brokers(brokers)
-    current = await assignment_of_topics(store, reassign_plan.parse_topics(topics))
+    ids = plans.parse_brokers(brokers)
+    current = await assignment_of_topics(store, plans.parse_topics(topics))
     found = [broker for broker in await registered_brokers(store, RackMode.SAFE) if broker.id in ids]
     print(reassign_plan.proposal_text(current, proposed(current, found if rack_aware else without_racks(found))))
 
@@ -86,7 +88,7 @@ async def execute(store: ZkStore, plan: Plan, throttle: int, *, same_factor: boo
         reassign_plan.require_same_factor(plan, {partition: len(ids) for partition, ids in current.items()})
     if throttle >= 0:
         print(reassign_plan.MUST_VERIFY)
-        moves = reassign_plan.planned_moves({}, plan.targets, current)
+        moves = replica_moves.planned_moves({}, plan.targets, current)
         for topic, settings in topic_throttles(moves).items():
             await _change(store, ("topics", topic), settings)
         rates = {LEADER_RATE: str(throttle), FOLLOWER_RATE: str(throttle)}

@@ -14,6 +14,7 @@ from kafka_py.base.chance import Chance
 from kafka_py.base.clock import SystemClock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import NO_LEADER, ZERO_UUID, TopicPartition
+from kafka_py.base.placement import BrokerRack
 from kafka_py.broker.requests.topic_admin import BROKER_DEFAULT, RackMode, TopicAdmin, TopicToCreate, registered_brokers
 from kafka_py.cli.common.command import CommandFailed
 from kafka_py.cli.common.zookeeper_connection import on_zookeeper
@@ -21,7 +22,6 @@ from kafka_py.cli.topic_admin.topic_description import Describing, PartitionDesc
 from kafka_py.cli.topic_admin.topic_requests import TopicAction, require_found, select_topics
 from kafka_py.controller import topic_names
 from kafka_py.controller.configs import ControllerOptions
-from kafka_py.controller.model.placement import BrokerRack
 from kafka_py.zk.config_znodes import entity_path
 from kafka_py.zk.partitions import LeaderAndIsr
 from kafka_py.zk.store import ZkStore

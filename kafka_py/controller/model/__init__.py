@@ -2,7 +2,6 @@
 
     controller_context.py  the controller's state of the cluster, as one value
     elections.py           leader elections
-    placement.py           placement of the replicas of new partitions
     partition_states.py    a partition's states and legal moves
     replica_states.py      a replica's states and legal moves
 """

@@ -11,6 +11,7 @@
     message_sending.py  a message sent from a form
     message_parts.py  masks, schemas and the form they share
     doctor.py    what is wrong, and what repairs it
+    reassignments.py  plans for moves, and moves that run
     looks.py     one look at a cluster for a page
     commands.py  commands that do the same
     history.py   charts over time

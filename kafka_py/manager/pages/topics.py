@@ -118,7 +118,7 @@ async def topics(request: PageRequest) -> Page:
     return Page("topics/list.html", TopicsPage(rows, part, search, with_internal, problems), "Topics")
 
 
-class TopicPartitionRow(NamedTuple):
+class ShownPartition(NamedTuple):
     """One partition. leader: null without one. sizes: of the replicas, by broker."""
 
     partition: int
@@ -142,7 +142,7 @@ class TopicPage:
     """One topic."""
 
     topic: TopicRow
-    partitions: list[TopicPartitionRow]
+    partitions: list[ShownPartition]
     part: PageList
     settings: list[SettingRow]
     brokers: list[int]
@@ -157,10 +157,10 @@ def trouble_of(snapshot: ClusterSnapshot, info: PartitionInfo) -> tuple[bool, bo
 
 def partition_row(
     snapshot: ClusterSnapshot, info: PartitionInfo, sizes: Mapping[TopicPartition, Mapping[int, int]]
-) -> TopicPartitionRow:
+) -> ShownPartition:
     """One partition as a row."""
     bounds = snapshot.offsets.get(info.topic_partition)
-    return TopicPartitionRow(
+    return ShownPartition(
         info.partition,
         None if derived.is_offline(snapshot, info) else info.leader,
         list(info.replicas),

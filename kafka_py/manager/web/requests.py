@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 from kafka_py.manager.clusters import ManagedCluster
 from kafka_py.manager.identity.roles import AccessRole, WebUser
@@ -58,6 +59,11 @@ class PageRequest:
         if self.selected is None:
             raise NotFound("No cluster is named")
         return self.selected
+
+    @property
+    def query_text(self) -> str:
+        """The query, to ask for the same page again."""
+        return urlencode([(name, value) for name, values in self.query.items() for value in values])
 
     @property
     def may_change(self) -> bool:

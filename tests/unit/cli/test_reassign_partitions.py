@@ -14,13 +14,13 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.cli.common.command import CommandFailed, Refused, UsageError
 from kafka_py.cli.reassign_partitions import check, parser
 from kafka_py.cli.reassignment import reassign_admin
-from kafka_py.cli.reassignment.reassign_plan import parse_plan
 from kafka_py.clients.admin.brokers import ClusterDescription
 from kafka_py.clients.admin.log_dirs import ReplicaLogDirs, TopicPartitionReplica
 from kafka_py.clients.admin.replicas import PartitionReassignment
 from kafka_py.clients.admin.resources import AlterOperation
 from kafka_py.clients.admin.results import Results
 from kafka_py.clients.metadata import Node
+from kafka_py.operations.reassignments.plans import parse_plan
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 FILE = "--reassignment-json-file f"
@@ -215,7 +215,7 @@ def test_cancel_calls_off_what_runs(capsys):
 
 
 def test_proposals_spread_over_the_brokers():
-    from kafka_py.controller.model.placement import BrokerRack
+    from kafka_py.base.placement import BrokerRack
 
     placed = reassign_admin.proposed({T0: [0, 1], T1: [1, 0]}, [BrokerRack(1), BrokerRack(2)])
     assert {tuple(sorted(ids)) for ids in placed.values()} == {(1, 2)}

@@ -7,9 +7,9 @@ import pytest
 
 from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
+from kafka_py.base.placement import BrokerRack
 from kafka_py.broker.requests.topic_admin import RackMode, TopicAdmin, TopicToCreate, registered_brokers
 from kafka_py.controller.configs import ControllerOptions
-from kafka_py.controller.model.placement import BrokerRack
 from kafka_py.controller.topic_policy import PolicyViolation, RequestMetadata, load_policy
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.virtual_time import run_virtual

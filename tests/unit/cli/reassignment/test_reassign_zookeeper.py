@@ -2,8 +2,8 @@
 
 import json
 
-from kafka_py.cli.reassignment.reassign_plan import parse_plan
 from kafka_py.cli.reassignment.reassign_zookeeper import clear_throttles
+from kafka_py.operations.reassignments.plans import parse_plan
 from kafka_py.testing.zookeeper import on_fake
 
 PLAN = parse_plan(json.dumps({"version": 1, "partitions": [

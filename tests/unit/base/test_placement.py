@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.controller.model.placement import BrokerRack, alternate_racks, place, replica_index, without_racks
+from kafka_py.base.placement import BrokerRack, alternate_racks, place, replica_index, without_racks
 
 
 class Chance(random.Random):
