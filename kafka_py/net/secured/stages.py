@@ -257,10 +257,12 @@ class Stages:
         connection.close(reason)
 
     def ended(self, connection: Connection) -> None:
-        """A connection of a secured listener was closed, by whomever."""
+        """A connection was closed, by whomever. What it had to pass refers to it, and so nothing may refer to that."""
         if connection.stage is not None:
             connection.stage.cancel()
+            connection.stage = None
             self._waiting.discard(connection)
+        connection.on_request = self._requests
 
     def _identify(self, connection: Connection, security: ListenerSecurity) -> None:
         """Nothing is asked of the client: what is known of its connection says who it is."""
