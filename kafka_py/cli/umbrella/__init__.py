@@ -9,6 +9,7 @@
     status.py      what runs, and how it is
     logs.py        what its processes write
     roll.py        restarts its brokers one by one
+    top.py         brokers, topics and groups, live
     names.py       names of topics and groups for the completion
     web.py         the web manager, served
     check.py       what is wrong with a file of settings
