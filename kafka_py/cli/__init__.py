@@ -3,6 +3,7 @@
     umbrella/                      kafka-py: everything under one name
     local_cluster/                 a cluster on this machine
     config_check/                  parts of kafka-py check
+    top_view/                      parts of kafka-py top
     container/                     what runs in the container images
     common/                        option parsing, client settings, signals, ZooKeeper
     java_compat/                   Java's dates, durations, errors, options and log files

@@ -77,8 +77,8 @@ COLUMNS: dict[Subject, tuple[Column, ...]] = {
     Subject.BROKERS: (
         Column("BROKER", "broker", str, False), Column("ADDRESS", "address", printable, False),
         Column("RACK", "rack", printable, False), Column("CTRL", "is_controller", yes),
-        Column("LEADS", "leaders", count), Column("REPLICAS", "replicas", count), Column("LAGGING", "lagging", count), Column("SIZE", "bytes", size),
-        Column("RECORDS/S", "written_per_s", count),
+        Column("LEADS", "leaders", count), Column("REPLICAS", "replicas", count), Column("LAGGING", "lagging", count),
+        Column("SIZE", "bytes", size), Column("RECORDS/S", "written_per_s", count),
     ),
     Subject.TOPICS: (
         Column("TOPIC", "topic", printable, False), Column("PARTITIONS", "partitions", count),

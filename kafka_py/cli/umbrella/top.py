@@ -5,7 +5,6 @@ The live view needs the package Rich (the extra `top`); what is printed needs no
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import sys
 from collections.abc import Sequence
@@ -47,6 +46,8 @@ def look_with(admin: AsyncAdminClient) -> Look:
 
 async def top(configs: dict[str, Any], show: str, interval_s: float, *, once: bool, form: str | None) -> None:
     """Runs until the user leaves, or prints once. Raises CommandFailed when no broker answers at first."""
+    import asyncio
+
     from kafka_py.cli.top_view.keys import view_of
     from kafka_py.cli.top_view.tables import Subject
     from kafka_py.clients.admin.client import AsyncAdminClient
@@ -91,6 +92,8 @@ def main(arguments: Sequence[str]) -> int:
             import rich  # noqa: F401
         except ImportError:
             raise CommandFailed('The live view needs Rich: pip install "kafka_py[top]"; --once does without.') from None
+    import asyncio
+
     logging.getLogger("kafka_py").setLevel(logging.CRITICAL)  # what fails is in the heading, not across the screen
     asyncio.run(top(admin_properties(options), options.show, options.interval, once=once, form=options.output))
     return 0
