@@ -1,13 +1,13 @@
 """A storm of connections from one address: the rate holds, and another address is served on another listener.
 
-The long form, with figures, is benchmarks/connection_storm.py.
+The long form, with figures, is benchmarks/limits/connection_storm.py.
 """
 
 from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.connection_storm import Newcomers, limit_address, running, storm
+from benchmarks.limits.connection_storm import Newcomers, limit_address, running, storm
 from kafka_py.testing.broker import AnyBroker, BrokerProcess
 
 RATE = 50

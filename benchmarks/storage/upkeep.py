@@ -1,7 +1,7 @@
 """Recovery and compaction of large logs by a real broker.
 
-    python -m benchmarks.upkeep recovery [--gigabytes N] [--partitions N] [--threads N]
-    python -m benchmarks.upkeep compaction [--megabytes N]
+    python -m benchmarks.storage.upkeep recovery [--gigabytes N] [--partitions N] [--threads N]
+    python -m benchmarks.storage.upkeep compaction [--megabytes N]
 
 `recovery` writes to a broker that has never flushed, kills it and measures from its start until it serves. `compaction`
 fills one partition with keyed 100-byte records, each key ten times, lets the cleaner loose, and measures the processor

@@ -1,6 +1,6 @@
 """What quotas cost: requests of one record with none, and with a thousand budgets in use; memory of a budget.
 
-    python -m benchmarks.quotas [--entities N] [--rounds N] [--short]
+    python -m benchmarks.limits.quotas [--entities N] [--rounds N] [--short]
 
 First runs a broker in this process and hands its dispatcher produce requests of one record, each of another client id,
 as connections would: no sockets, so that only the dispatcher's own work is compared; CPU time of the best of several

@@ -1,6 +1,6 @@
 """Conversion between message formats: how fast one broker converts for an old consumer and for an old producer.
 
-    python -m benchmarks.conversion [--seconds S] [--records N] [--codecs none,lz4] [--rounds N] [--apache]
+    python -m benchmarks.storage.conversion [--seconds S] [--records N] [--codecs none,lz4] [--rounds N] [--apache]
 
 One connection writes batches of `--records` 100-byte records in format 1 (Produce v2) to a topic in format 2, then one
 reads what is there in format 1 (Fetch v2), as fast as the broker answers; another connection asks for the API versions

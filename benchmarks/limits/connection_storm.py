@@ -1,6 +1,6 @@
 """Thousands of connections as fast as one address can open them, against the limits of connection rates.
 
-    python -m benchmarks.connection_storm [--connections N] [--rate N] [--apache]
+    python -m benchmarks.limits.connection_storm [--connections N] [--rate N] [--apache]
 
 Once the limit is that of a listener (`max.connection.creation.rate`), once that of the address
 (`connection_creation_rate`). Each connection sends a request; it was let in when that is answered. Meanwhile another

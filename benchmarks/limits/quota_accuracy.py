@@ -1,6 +1,6 @@
 """How well a broker keeps a client to its byte rate, and what a throttled client does to the others.
 
-    python -m benchmarks.quota_accuracy [--runs N] [--scale N] [--only WORD,...] [--apache] [--others]
+    python -m benchmarks.limits.quota_accuracy [--runs N] [--scale N] [--only WORD,...] [--apache] [--others]
 
 Each run is one budget: a client id, used by one or five performance tests at a time, ours or those of Apache Kafka
 2.8.2. It has a listener of its own, so that the kernel's counters of its connections (`ss`) say what the broker took
