@@ -16,6 +16,7 @@ COMMANDS = ("bash", "python")
 RUN_ELSEWHERE = {
     "clients.md": "tests/docs/test_snippets.py",
     "testing-with-kafka_py.md": "tests/docs/test_snippets.py",
+    "migration.md": "tests/compat/brokers/test_migration_page.py",
     "pipeline.md": "tests/cluster/pipeline/test_page.py",
 }
 """Pages whose blocks are run by a test other than tests/docs/test_pages.py."""

@@ -14,7 +14,7 @@ from page_blocks import Block
 
 from kafka_py.testing.processes import ROOT, python_environment
 
-BLOCK_TIMEOUT_S = 60
+BLOCK_TIMEOUT_S = 120
 LIKE_A_CHECKOUT = ("bin", "docker", "docs", "benchmarks")
 WRAPPER = """#!/bin/sh
 exec {python} -P -m kafka_py.cli.umbrella.main "$@"

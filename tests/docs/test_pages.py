@@ -19,6 +19,8 @@ from kafka_py.testing.broker import BrokerProcess
 from kafka_py.testing.cluster import KafkaCluster
 from kafka_py.testing.processes import free_port, free_ports, wait_until
 
+pytestmark = pytest.mark.timeout(400)
+
 SECURITY = DOCS / "security.md"
 MakeCluster = Callable[..., KafkaCluster]
 
