@@ -16,4 +16,5 @@
     commands.py  commands that do the same
     history.py   charts over time
     timeline.py  what happened
+    security/    users, ACLs, quotas, tokens, transactions
 """

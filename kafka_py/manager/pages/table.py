@@ -21,6 +21,7 @@ from kafka_py.manager.pages import (
     topics,
 )
 from kafka_py.manager.pages.message_parts import message_parts
+from kafka_py.manager.pages.security import acls, quotas, scram_users, tokens, transactions
 from kafka_py.manager.services import ManagerServices
 from kafka_py.manager.web.routes import WebRoute
 
@@ -37,6 +38,11 @@ ROUTES: tuple[WebRoute, ...] = (
     *doctor.ROUTES,
     *history.ROUTES,
     *timeline.ROUTES,
+    *scram_users.ROUTES,
+    *acls.ROUTES,
+    *quotas.ROUTES,
+    *tokens.ROUTES,
+    *transactions.ROUTES,
 )
 """The first whose path fits is taken: /topics/new comes before /topics/{topic}."""
 
