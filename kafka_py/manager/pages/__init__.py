@@ -3,6 +3,7 @@
     table.py     all routes, in the order of the menus
     login.py     logging in and out
     overview.py  all clusters
+    registration.py  clusters added and removed
     brokers.py   the brokers of a cluster
     topics.py    lists of topics, and one topic
     topic_changes.py  topics created, deleted, extended; elections

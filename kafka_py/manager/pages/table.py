@@ -15,6 +15,7 @@ from kafka_py.manager.pages import (
     messages,
     overview,
     reassignments,
+    registration,
     settings_table,
     timeline,
     topic_changes,
@@ -28,6 +29,7 @@ from kafka_py.manager.web.routes import WebRoute
 ROUTES: tuple[WebRoute, ...] = (
     *login.ROUTES,
     *overview.ROUTES,
+    *registration.ROUTES,
     *brokers.ROUTES,
     *topic_changes.ROUTES,
     *topics.ROUTES,
