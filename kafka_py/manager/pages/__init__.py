@@ -13,6 +13,9 @@
     message_parts.py  masks, schemas and the form they share
     doctor.py    what is wrong, and what repairs it
     reassignments.py  plans for moves, and moves that run
+    groups.py    lists of groups, and one group
+    group_changes.py  offsets reset and deleted, groups deleted
+    group_looks.py  groups with lag, ages and health
     looks.py     one look at a cluster for a page
     commands.py  commands that do the same
     history.py   charts over time

@@ -9,6 +9,8 @@ from kafka_py.manager.history.background import collecting
 from kafka_py.manager.pages import (
     brokers,
     doctor,
+    group_changes,
+    groups,
     history,
     login,
     message_sending,
@@ -36,6 +38,8 @@ ROUTES: tuple[WebRoute, ...] = (
     *message_sending.ROUTES,
     *messages.ROUTES,
     *reassignments.ROUTES,
+    *groups.ROUTES,
+    *group_changes.ROUTES,
     *settings_table.ROUTES,
     *doctor.ROUTES,
     *history.ROUTES,
