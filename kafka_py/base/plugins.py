@@ -10,6 +10,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kafka_py.base.errors import ConfigError
+from kafka_py.base.texts import one_line
+
+_MOST_REASON = 500
+"""Characters of what a user's class says."""
 
 
 def load_class(setting: str, name: str) -> Any:
@@ -20,6 +24,8 @@ def load_class(setting: str, name: str) -> Any:
     except (ImportError, AttributeError, ValueError):
         problem = f"Invalid value {name} for configuration {setting}: Class {name} could not be found."
         raise ConfigError(problem) from None
+    except Exception as error:
+        raise _unusable(setting, name, "imported", error) from error
 
 
 def find_class(path: str, methods: Iterable[str]) -> Any | None:
@@ -36,21 +42,28 @@ def make_plugin(setting: str, wanted: Any, methods: Iterable[str], configs: Mapp
     """An object that has these methods, and was given `configs` if it has `configure` as well.
 
     wanted: the dotted path of a class, a class (made without arguments), or an object as it is.
-    Raises ConfigError for a class that cannot be found or made, and for missing methods.
+    Raises ConfigError for a class that cannot be found or made, for missing methods, and for what `configure` raises.
     """
     made = load_class(setting, wanted) if isinstance(wanted, str) else wanted
     if isinstance(made, type):
         try:
             made = made()
-        except TypeError as error:
-            raise ConfigError(
-                f"Invalid value {wanted} for configuration {setting}: it cannot be made: {error}"
-            ) from error
+        except Exception as error:
+            raise _unusable(setting, wanted, "made", error) from error
     missing = [method for method in methods if not callable(getattr(made, method, None))]
     if missing:
         without = " and no ".join(missing)
         raise ConfigError(f"Invalid value {wanted} for configuration {setting}: it has no method {without}")
     configure = getattr(made, "configure", None)
     if configure is not None:
-        configure(configs)
+        try:
+            configure(configs)
+        except Exception as error:
+            raise _unusable(setting, wanted, "configured", error) from error
     return made
+
+
+def _unusable(setting: str, wanted: Any, what: str, error: Exception) -> ConfigError:
+    said = error.detail if isinstance(error, ConfigError) else f"{type(error).__name__}: {error}"
+    reason = one_line(said, _MOST_REASON)
+    return ConfigError(f"Invalid value {wanted} for configuration {setting}: it cannot be {what}: {reason}")

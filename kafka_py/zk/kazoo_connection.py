@@ -164,7 +164,7 @@ class KazooConnection:
         """credentials: session id and password of an existing session to take over."""
         self.owner = owner
         self.inbox = LoopInbox(asyncio.get_running_loop())
-        tls = None if protection.tls is None else TlsLink(protection.tls, self._on_attempt_failed)
+        tls = None if protection.tls is None else TlsLink(protection.tls, self._on_attempt_failed, protection.named)
         self._handler = LoopHandler(len(connect.servers), tls)
         self._protection = protection
         self._refusal = ""

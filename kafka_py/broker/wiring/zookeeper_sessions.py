@@ -11,7 +11,7 @@ from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.broker.settings.protections import AUTHORIZER_ZOOKEEPER, AUTHORIZER_ZOOKEEPER_URL
 from kafka_py.broker.wiring.server_environment import ServerEnvironment
 from kafka_py.security.zookeeper.protections import authorizer_protection, broker_protection
-from kafka_py.security.zookeeper.tls_options import AUTHORIZER_PREFIX
+from kafka_py.security.zookeeper.tls_options import named_for_authorizer
 from kafka_py.zk.configs import ConnectString, ZkOptions
 from kafka_py.zk.kazoo_session import KazooSession
 from kafka_py.zk.session import ZkSession
@@ -57,4 +57,4 @@ def authorizer_options(config: ZkOptions) -> ZkOptions:
     try:
         return ZkOptions.parse({**of_connections, **own})
     except ConfigError as error:
-        raise ConfigError(error.detail.replace("zookeeper.", f"{AUTHORIZER_PREFIX}zookeeper.")) from None
+        raise ConfigError(named_for_authorizer(error.detail, given)) from None

@@ -6,6 +6,7 @@ Source: docs/reference/security/zookeeper.md, sections 1 to 3 and 5; KafkaServer
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from kafka_py.base.chance import Chance
 from kafka_py.base.clock import SYSTEM_CLOCK, Clock
@@ -96,10 +97,15 @@ def _own_protection(
     given: Mapping[str, object], login: Login | None, java: Mapping[str, str], protects: bool
 ) -> SessionProtection:
     """With the settings of the authorizer over those of the broker. Raises ConfigError."""
+
+    def named(text: str) -> str:
+        return named_for_authorizer(text, given)
+
     try:
-        return _protection(tls_options(with_authorizer_overlay(given), java), login, java, protects=protects)
+        made = _protection(tls_options(with_authorizer_overlay(given), java), login, java, protects=protects)
     except ConfigError as error:
-        raise ConfigError(named_for_authorizer(error.detail, given)) from None
+        raise ConfigError(named(error.detail)) from None
+    return replace(made, named=named)
 
 
 def _protection(

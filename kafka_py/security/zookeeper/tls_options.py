@@ -5,6 +5,7 @@ Pure. Source: docs/reference/security/zookeeper.md, section 1; KIP-515; KafkaCon
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from kafka_py.base.errors import ConfigError
@@ -37,6 +38,11 @@ JAVA_PROPERTIES = {
 
 _FLAGS = frozenset({ENABLE, "zookeeper.ssl.crl.enable", "zookeeper.ssl.ocsp.enable"})
 
+_OTHER_NAMES = {"zookeeper.connect": "authorizer.zookeeper.url"}
+_OF_SESSION = ("zookeeper.connection.timeout.ms", "zookeeper.session.timeout.ms", "zookeeper.max.in.flight.requests")
+_EVERY_NAME = sorted((*JAVA_PROPERTIES, *_OTHER_NAMES, *_OF_SESSION), key=len, reverse=True)
+_NAMES = re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, _EVERY_NAME))})(?![\w.]*\w)")
+
 
 def tls_options(given: Mapping[str, object], java: Mapping[str, str]) -> ZkTlsOptions:
     """The settings in effect. given: a broker's, or those of a file; others in it do not count. Raises ConfigError."""
@@ -68,11 +74,13 @@ def with_authorizer_overlay(given: Mapping[str, object]) -> dict[str, object]:
 
 
 def named_for_authorizer(text: str, given: Mapping[str, object]) -> str:
-    """An error with the names by which the settings that `with_authorizer_overlay` takes over were given."""
-    for name in JAVA_PROPERTIES:
-        if given.get(AUTHORIZER_PREFIX + name) is not None:
-            text = text.replace(name, AUTHORIZER_PREFIX + name)
-    return text
+    """A failure of the authorizer's own session with the names by which its settings were given."""
+
+    def name_in(found: re.Match[str]) -> str:
+        own = _OTHER_NAMES.get(found[0], AUTHORIZER_PREFIX + found[0])
+        return own if given.get(own) is not None else found[0]
+
+    return _NAMES.sub(name_in, text)
 
 
 def checks_names(options: ZkTlsOptions) -> bool:

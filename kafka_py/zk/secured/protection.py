@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -29,17 +30,23 @@ class Login(Protocol):
         ...
 
 
+def _as_it_is(text: str) -> str:
+    return text
+
+
 @dataclass(frozen=True, slots=True)
 class SessionProtection:
     """tls: None for plain connections. login: None for none. login_origin: where the login is configured, for errors.
 
     protects: new znodes get the lists of access_lists.py (zookeeper.set.acl), which takes a certificate or a login.
+    named: a failure's text with the names by which its settings were given.
     """
 
     tls: ssl.SSLContext | None = None
     login: Login | None = None
     login_origin: str = "the login"
     protects: bool = False
+    named: Callable[[str], str] = _as_it_is
 
 
 UNSECURED = SessionProtection()

@@ -47,11 +47,16 @@ def failure_text(error: ssl.SSLError) -> str:
 
 
 class TlsLink:
-    """Secures new connections. on_failure: called with a line for each handshake that fails."""
+    """Secures new connections. on_failure: called with a line for each handshake that fails. named: puts the names in
+    it by which the settings concerned were given.
+    """
 
-    def __init__(self, context: ssl.SSLContext, on_failure: Callable[[str], None]) -> None:
+    def __init__(
+        self, context: ssl.SSLContext, on_failure: Callable[[str], None], named: Callable[[str], str] = str
+    ) -> None:
         self._context = context
         self._on_failure = on_failure
+        self._named = named
 
     def connect(self, dial: Callable[[], socket], host: str, address: str, port: int) -> ssl.SSLSocket:
         """Connects and shakes hands. dial: opens the connection, with a time-out. Raises OSError."""
@@ -74,4 +79,4 @@ class TlsLink:
 
     def report(self, error: ssl.SSLError, host: str, port: int) -> None:
         """Passes on why the connection failed; with TLS 1.3 a refused certificate is known only at the first read."""
-        self._on_failure(f"{host}:{port}: {failure_text(error)}")
+        self._on_failure(f"{host}:{port}: {self._named(failure_text(error))}")

@@ -99,7 +99,7 @@ def test_a_class_that_cannot_be_made_changes_nothing() -> None:
     four = {"listeners": "FOUR://h:4", "inter.broker.listener.name": "FOUR",
             "listener.security.protocol.map": "FOUR:PLAINTEXT"}  # fmt: skip
     changed = config({**given, **four, f"listener.name.four.{SETTING}": "own_logins.Unready"})
-    with pytest.raises(ValueError, match="a setting of its own is missing"):
+    with pytest.raises(ConfigError, match=rf"listener\.name\.four\.{SETTING}: .* a setting of its own is missing"):
         made.reconfigure(changed)
     assert with_own_class(made, given) == {"ONE", "TWO", "THREE"}
 

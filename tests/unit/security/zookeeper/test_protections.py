@@ -114,3 +114,18 @@ def test_acls_past_the_brokers_are_protected_as_the_pairs_say(tmp_path, logged_i
     file.write_text("".join(f"authorizer.{name}={value}\n" for name, value in certificate.items()))
     found = acls_protection({}, SET_ACL, str(file))
     assert (found.protects, found.tls is None) == (True, False)
+
+
+def test_failures_at_run_time_are_said_by_the_authorizers_names_too(certificate):
+    own = {f"authorizer.{name}": value for name, value in certificate.items()}
+    made = of_broker({**CONNECT, **own, "authorizer.zookeeper.url": "h:1"}, {}, authorizer_protection)
+    text = (
+        "refused (zookeeper.ssl.keystore.location); zookeeper.ssl.keystore.locations, "
+        "(zookeeper.connect), a.zookeeper.connect"
+    )
+    assert made.named(text) == (
+        "refused (authorizer.zookeeper.ssl.keystore.location); zookeeper.ssl.keystore.locations, "
+        "(authorizer.zookeeper.url), a.zookeeper.connect"
+    )
+    assert made.named("(zookeeper.ssl.cipher.suites)") == "(zookeeper.ssl.cipher.suites)"
+    assert of_broker({**CONNECT, **certificate}, {}).named(text) == text

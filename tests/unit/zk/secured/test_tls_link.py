@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from kafka_py.security.zookeeper.tls_options import named_for_authorizer
 from kafka_py.testing.certificate_files import CertificateFiles
 from kafka_py.zk.secured.tls_link import TlsLink, failure_text
 
@@ -99,3 +100,16 @@ def test_each_failure_is_one_line_with_the_setting_concerned(reason, setting):
 
 def test_a_connection_that_ends_may_be_on_the_wrong_port():
     assert "zookeeper.connect" in failure_text(ssl.SSLEOFError(8, "EOF occurred"))
+
+
+def test_a_failure_has_the_names_by_which_the_settings_were_given(serve):
+    given = {"authorizer.zookeeper.ssl.truststore.location": "/t", "authorizer.zookeeper.url": "h:1"}
+    dial, _ = serve("zk.example")
+    failures = []
+    stranger = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    link = TlsLink(stranger, failures.append, lambda text: named_for_authorizer(text, given))
+    with pytest.raises(ssl.SSLCertVerificationError):
+        link.connect(dial, "zk.example", "zk.example", 2182)
+    link.report(ssl.SSLEOFError(8, "EOF occurred"), "zk.example", 2182)
+    assert "(authorizer.zookeeper.ssl.truststore.location)" in failures[0]
+    assert "(authorizer.zookeeper.url)" in failures[1]
