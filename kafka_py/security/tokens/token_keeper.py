@@ -16,6 +16,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.exclusion import KeyedLocks
 from kafka_py.base.ids import uuid_to_text
 from kafka_py.base.supervision import Supervisor
+from kafka_py.base.turns import sliced
 from kafka_py.net.principal import Principal
 from kafka_py.security.tokens.delegation_tokens import (
     DelegationToken,
@@ -126,7 +127,9 @@ class TokenKeeper:
     async def remove_expired(self) -> None:
         """Removes the tokens that are over. Raises ZkError."""
         now_ms = self._clock.wall_ms()
-        over = [token.token_id for token in self.index.tokens() if token.is_over(now_ms)]
+        over: list[str] = []
+        async for some in sliced(self.index.tokens()):
+            over += [token.token_id for token in some if token.is_over(now_ms)]
         raise_first(await pipelined(self._change(token_id, _ended_if_over) for token_id in over))
 
     async def _change_of(self, who: Principal, hmac: bytes, decide: Decide) -> int:

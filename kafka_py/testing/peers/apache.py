@@ -209,7 +209,7 @@ class ApacheBroker(AnyBroker):
         return self
 
     def _knows_the_cluster(self) -> bool:
-        answer = ask_metadata(self.bootstrap)
+        answer = ask_metadata(self.bootstrap, connect=self.connect)
         return answer.controller_id >= 0 and self.broker_id in [broker.node_id for broker in answer.brokers]
 
 

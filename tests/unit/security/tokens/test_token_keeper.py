@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.turns import SLICE
 from kafka_py.net.principal import Principal
 from kafka_py.security.tokens.delegation_tokens import Lifetimes
 from kafka_py.security.tokens.token_keeper import TokenKeeper
@@ -246,3 +248,23 @@ async def test_after_a_lost_connection_or_session_everything_that_was_missed_is_
     await both.one.expire(ALICE, gone.hmac, -1)
     await both.followed()
     assert both.other.index.tokens() == [kept]
+
+
+@brokers
+async def test_others_have_the_loop_while_very_many_tokens_are_looked_at(both: Brokers) -> None:
+    token = await both.one.create(ALICE, [], -1)
+    for number in range(5_000):
+        both.one.index.put(replace(token, token_id=f"t{number}", hmac=b"%d" % number), 0)
+    turns, loop = 0, asyncio.get_running_loop()
+
+    def turn() -> None:
+        nonlocal turns
+        turns += 1
+        if not sweep.done():
+            loop.call_soon(turn)
+
+    sweep = loop.create_task(both.one.remove_expired())
+    loop.call_soon(turn)
+    await sweep
+    assert turns > 5_000 / SLICE
+    assert len(both.one.index) == 5_001
