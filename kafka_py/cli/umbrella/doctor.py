@@ -85,6 +85,11 @@ def _lines_of(finding: DoctorFinding) -> Iterator[str]:
         yield f"  {'seen:    ' if not number else '         '}{each}"
 
 
+def printable(line: str) -> str:
+    """Without characters that a terminal acts upon: certificates and brokers choose some of these texts."""
+    return "".join(each if each.isprintable() else f"\\x{ord(each):02x}" for each in line)
+
+
 def main(arguments: Sequence[str]) -> int:
     options = parser().parse(arguments)
     request = request_of(options)
@@ -97,7 +102,7 @@ def main(arguments: Sequence[str]) -> int:
     if options.output is not None:
         print_document(report.document(), options.output)
     else:
-        print("\n".join(lines(report)))
+        print("\n".join(map(printable, lines(report))))
     return EXIT_CODES[None if report.worst is None else report.worst.value]
 
 

@@ -70,7 +70,7 @@ async def reach(approach: Approach, host: str, port: int) -> Reached:
         if outcome.fault is not None:
             return seen._replace(failed=ReachStep.TLS, fault=outcome.fault, detail=outcome.detail)
     seen = await _ask(approach, seen)
-    if seen.fault is ReachFault.NOT_KAFKA and not approach.has_tls:
+    if seen.failed is ReachStep.API and not approach.has_tls:
         loop = asyncio.get_running_loop()
         if await loop.run_in_executor(None, speaks_tls, connected, port, approach.timeout_s):
             detail = "a TLS handshake is answered there"
@@ -159,7 +159,10 @@ def _not_connected(approach: Approach, seen: Reached, error: ConnectionLost) -> 
 
 def _no_response(approach: Approach, seen: Reached, error: Exception) -> Reached:
     """Why a connected broker does not answer requests."""
-    detail = str(error) or f"no response within {approach.timeout_s:.0f} s"
+    if isinstance(error, TimeoutError):
+        detail = f"no response within {approach.timeout_s:.0f} s"
+        return seen._replace(failed=ReachStep.API, fault=ReachFault.NO_ANSWER, detail=detail)
+    detail = str(error)
     if _wants_client_certificate(detail):
         return seen._replace(failed=ReachStep.TLS, fault=ReachFault.CLIENT_CERTIFICATE, detail=detail)
     if "has TLS" in detail:

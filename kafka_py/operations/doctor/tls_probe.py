@@ -87,6 +87,8 @@ def speaks_tls(address: str, port: int, timeout_s: float) -> bool:
 
 
 def _fault_of(detail: str) -> ReachFault:
+    if "timed out" in detail:
+        return ReachFault.NO_ANSWER
     if "does not speak TLS" in detail or "closed the connection during" in detail or "reset" in detail:
         return ReachFault.NO_TLS_THERE
     if "in common" in detail or "agree on no parameters" in detail:

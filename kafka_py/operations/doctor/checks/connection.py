@@ -35,7 +35,19 @@ def evidence_of(reached: Reached) -> tuple[str, ...]:
 def explain(reached: Reached, protocol: str) -> Explained:
     """What a failed step means, and what repairs it."""
     assert reached.failed is not None
+    if reached.fault is ReachFault.NO_ANSWER and reached.failed is not ReachStep.PORT:
+        return _silent(reached)
     return _EXPLAIN[reached.failed](reached, protocol)
+
+
+def _silent(reached: Reached) -> Explained:
+    return (
+        "no-answer",
+        f"What listens at {reached.where} accepts connections, but does not answer.",
+        "Clients wait for their whole request.timeout.ms before they try another broker.",
+        "Look at the broker's process and log: it may be starting, stopped by a signal, out of memory or waiting for a "
+        "disk. Where no broker is meant to be, use the port of a listener from `listeners` in server.properties.",
+    )
 
 
 def _name(reached: Reached, _protocol: str) -> Explained:

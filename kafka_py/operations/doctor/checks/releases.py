@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from kafka_py.clients.admin.brokers import VersionRange
+from kafka_py.operations.doctor.checks.controller import KRAFT_API
 from kafka_py.operations.doctor.examination import Examination
 from kafka_py.operations.doctor.findings import DoctorFinding, Severity
 from kafka_py.wire.apis import ApiKey
@@ -89,6 +90,8 @@ def old_protocol(seen: Examination) -> Iterator[DoctorFinding]:
     newest: Release = (0, 0)
     for broker, versions in sorted(seen.snapshot.versions.items()):
         release = release_of(versions)
+        if KRAFT_API in versions:  # where the setting has no effect
+            continue
         value = seen.setting(broker, "inter.broker.protocol.version")
         spoken = protocol_release(value)
         if release is not None and spoken is not None and spoken < release:

@@ -27,6 +27,8 @@ CASES = [
     (ReachStep.LOGIN, ReachFault.LOGIN_REFUSED, "login-refused", "sasl.jaas.config"),
     (ReachStep.LOGIN, ReachFault.NOT_KAFKA, "login-failed", "listener.security.protocol.map"),
     (ReachStep.API, ReachFault.NOT_KAFKA, "no-kafka", "listeners"),
+    (ReachStep.API, ReachFault.NO_ANSWER, "no-answer", "process and log"),
+    (ReachStep.TLS, ReachFault.NO_ANSWER, "no-answer", "process and log"),
 ]
 
 

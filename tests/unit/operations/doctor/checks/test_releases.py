@@ -4,6 +4,7 @@ import pytest
 
 from kafka_py.clients.admin.brokers import VersionRange
 from kafka_py.operations.doctor.checks import releases
+from kafka_py.operations.doctor.checks.controller import KRAFT_API
 from kafka_py.wire.apis import ApiKey
 
 from .seen_clusters import VERSIONS, ids, only, seen, snapshot
@@ -52,3 +53,9 @@ def test_a_protocol_version_behind_the_release_is_found() -> None:
     assert (finding.id, "inter.broker.protocol.version=2.8" in finding.repair) == ("old-protocol", True)
     assert ids(releases.old_protocol, seen(settings={"inter.broker.protocol.version": "2.8-IV1"})) == []
     assert ids(releases.releases, seen()) == []
+
+
+def test_kraft_brokers_have_no_use_for_a_protocol_version() -> None:
+    kraft = {**VERSIONS, KRAFT_API: VersionRange(0, 1)}
+    what = seen(snapshot=snapshot(versions={1: kraft}), settings={"inter.broker.protocol.version": "2.4-IV1"})
+    assert ids(releases.old_protocol, what) == []
