@@ -79,8 +79,8 @@ def broker_page() -> str:
         "Settings of a broker",
         f"All {len(BrokerConfig.ROWS)} settings of `server.properties`, among them every one of Apache Kafka 2.8.2 "
         f"({len(scope)}) with its name, type and default. {CHECKED} `kafka-py check` finds mistakes before that.",
-        "A setting with the prefix `listener.name.<listener>.` holds for that listener; `SASL` settings may have the "
-        "mechanism behind it. See [security](../security.md).",
+        "A setting with the prefix `listener.name.<listener>.` holds for that listener; settings of SASL may name "
+        "the mechanism behind that. See [security](../security.md).",
         *sections(BrokerConfig, scope),
     )
 

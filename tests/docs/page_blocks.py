@@ -20,10 +20,6 @@ RUN_ELSEWHERE = {
     "pipeline.md": "tests/cluster/pipeline/test_page.py",
 }
 """Pages whose blocks are run by a test other than tests/docs/test_pages.py."""
-RUN_BY_PAGE_TESTS = (
-    "index.md", "kafka-py.md", "operations.md", "patterns.md", "quotas.md", "recipes.md", "security.md",
-    "securing-a-cluster.md",
-)  # fmt: skip
 SHOWN = ("properties", "text", "toml", "yaml", "ini", "json", "mermaid")
 """Languages of files and of what programs print; in such a block there are no commands."""
 FENCE = re.compile(r'^```(?P<language>\w*)(?: title="(?P<title>[^"]*)")?\n(?P<code>.*?)^```$', re.MULTILINE | re.DOTALL)

@@ -1,13 +1,14 @@
 """Every command of the documentation pages is run, page by page, in the order of the page.
 
-A page shares one cluster among its blocks. Pages with tests of their own: page_blocks.RUN_ELSEWHERE.
+A page shares one cluster among its blocks. Pages with needs of their own have a test here, or one that
+page_blocks.RUN_ELSEWHERE names; all others find a cluster of `kafka-py up` that runs, or make one in their first block.
 """
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from page_blocks import DOCS, blocks_of, commands_of
+from page_blocks import DOCS, RUN_ELSEWHERE, blocks_of, commands_of, pages
 from page_world import PageWorld
 
 from kafka_py.base.properties import parse_properties, read_properties
@@ -20,6 +21,11 @@ from kafka_py.testing.cluster import KafkaCluster
 from kafka_py.testing.processes import free_port, free_ports, wait_until
 
 pytestmark = pytest.mark.timeout(400)
+
+OWN_TESTS = {
+    "index.md", "kafka-py.md", "operations.md", "patterns.md", "quotas.md", "security.md", "securing-a-cluster.md"
+}  # fmt: skip
+"""Pages with a test below."""
 
 SECURITY = DOCS / "security.md"
 MakeCluster = Callable[..., KafkaCluster]
@@ -65,10 +71,19 @@ def test_the_page_of_kafka_py(world: PageWorld) -> None:
     assert "Created topic orders." in shown
 
 
-def test_the_page_of_recipes(world: PageWorld) -> None:
+def other_pages() -> list[str]:
+    """Pages with commands that have no test of their own."""
+    named = {*RUN_ELSEWHERE, *OWN_TESTS}
+    return [page.name for page in pages() if page.name not in named and commands_of(page)]
+
+
+@pytest.mark.parametrize("name", other_pages())
+def test_any_other_page(name: str, world: PageWorld) -> None:
     local_cluster(world)
-    shown = world.run_all(commands_of(DOCS / "recipes.md"))
-    assert "ReplicationFactor: 3" in shown and "orders-copy:0:" in shown
+    blocks = commands_of(DOCS / name)
+    if "kafka-py up" not in blocks[0].code:
+        world.shell(world.own("kafka-py up --detach; kafka-py topics --create --topic orders --partitions 3"))
+    world.run_all(blocks)
 
 
 def feed(bootstrap: str) -> None:
