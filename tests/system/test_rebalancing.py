@@ -22,6 +22,7 @@ from kafka_py.operations.rebalancing.throttles import REPLICATION_RATES, TOPIC_T
 from kafka_py.testing.peers.load import end_producer
 from kafka_py.testing.processes import wait_until
 from kafka_py.testing.side_work import SideWork
+from kafka_py.testing.topics import ask_metadata
 
 LONG = "KAFKA_PY_LONG" in os.environ
 TOPICS = 20 if LONG else 4
@@ -119,7 +120,14 @@ def skewed(kafka_cluster_factory):
             topics.append(NewTopic(f"skewed-{topic}", replica_assignments=rows))
         with AdminClient({"bootstrap.servers": cluster.bootstrap_servers}) as admin:
             admin.create_topics(topics).all()
+        for broker in cluster.brokers:
+            broker.wait_for(lambda of=broker: knows_all(of), TIMEOUT_S, "all partitions to have leaders")
         yield cluster
+
+
+def knows_all(broker):
+    found = ask_metadata(broker.bootstrap, [f"skewed-{topic}" for topic in range(TOPICS)]).topics
+    return sum(each.leader_id >= 0 for topic in found for each in topic.partitions) == TOPICS * PARTITIONS
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from kafka_py.operations.rebalancing.carriers import (
     ZookeeperCarrier,
     reassigns_by_request,
 )
-from kafka_py.operations.rebalancing.cluster_input import PLANNED_PARTS, plan_cluster_of, unknown_sizes
+from kafka_py.operations.rebalancing.cluster_input import PLANNED_PARTS, look_notes, plan_cluster_of, unnamed_partitions
 from kafka_py.operations.rebalancing.execution import RebalanceRun, RunTools, cancel_plan
 from kafka_py.operations.rebalancing.model import PlanRequest, Proposal
 from kafka_py.operations.rebalancing.plan_file import PlanState, write_state
@@ -35,6 +35,8 @@ LINE_EVERY_S = 10.0
 """How often a line of progress is printed where no terminal shows one that changes."""
 REDRAW_S = 0.2
 INTERRUPTED = 130
+LOOKS, LOOK_PAUSE_S = 5, 1.0
+"""A broker that has just started, or a topic that was just created, is not everywhere known yet."""
 
 
 class PlannedCluster(NamedTuple):
@@ -49,8 +51,13 @@ async def plan(properties: Mapping[str, str], request: PlanRequest, capacities: 
     """The proposal for the cluster as it is. Raises RebalanceRefused, KafkaError."""
     async with AsyncAdminClient(properties) as admin:
         snapshot = await look_at(admin, PLANNED_PARTS)
+        for _ in range(LOOKS - 1):
+            if not unnamed_partitions(snapshot):
+                break
+            await asyncio.sleep(LOOK_PAUSE_S)
+            snapshot = await look_at(admin, PLANNED_PARTS)
         cluster = plan_cluster_of(snapshot, capacities.by_broker, capacities.default)
-        return PlannedCluster(propose(cluster, request), snapshot.cluster_id, unknown_sizes(snapshot))
+        return PlannedCluster(propose(cluster, request), snapshot.cluster_id, look_notes(snapshot))
 
 
 class RunDisplay:

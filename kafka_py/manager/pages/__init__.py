@@ -7,6 +7,7 @@
     brokers.py   the brokers of a cluster
     topics.py    lists of topics, and one topic
     topic_changes.py  topics created, deleted, extended; elections
+    rebalance.py  a rebalance proposed, carried out, watched
     settings_table.py  settings of topics and brokers, and their changes
     messages.py  messages of a topic: pages, exports, live tails
     message_sending.py  a message sent from a form

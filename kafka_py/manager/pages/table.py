@@ -17,6 +17,7 @@ from kafka_py.manager.pages import (
     messages,
     overview,
     reassignments,
+    rebalance,
     registration,
     settings_table,
     timeline,
@@ -25,6 +26,7 @@ from kafka_py.manager.pages import (
 )
 from kafka_py.manager.pages.message_parts import message_parts
 from kafka_py.manager.pages.security import acls, quotas, scram_users, tokens, transactions
+from kafka_py.manager.rebalance_jobs import rebalancing
 from kafka_py.manager.services import ManagerServices
 from kafka_py.manager.web.routes import WebRoute
 
@@ -40,6 +42,7 @@ ROUTES: tuple[WebRoute, ...] = (
     *reassignments.ROUTES,
     *groups.ROUTES,
     *group_changes.ROUTES,
+    *rebalance.ROUTES,
     *settings_table.ROUTES,
     *doctor.ROUTES,
     *history.ROUTES,
@@ -55,5 +58,6 @@ ROUTES: tuple[WebRoute, ...] = (
 BACKGROUND: tuple[Callable[[ManagerServices], AbstractAsyncContextManager[object]], ...] = (
     message_parts,
     collecting,
+    rebalancing,
 )
 """Entered when the manager starts, in this order, and left when it ends."""

@@ -5,11 +5,11 @@ Source: KIP-113 (sizes of replicas); docs/architecture.md.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.metadata import NO_NODE
-from kafka_py.operations.cluster_view.derived import replica_bytes
+from kafka_py.operations.cluster_view.derived import partitions, replica_bytes
 from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot, ViewPart
 from kafka_py.operations.rebalancing.model import PlanBroker, PlanCluster, PlanPartition, RebalanceRefused
 
@@ -45,10 +45,21 @@ def plan_cluster_of(
     return PlanCluster(tuple(brokers), tuple(rows))
 
 
-def unknown_sizes(snapshot: ClusterSnapshot, brokers: Collection[int] = ()) -> tuple[str, ...]:
-    """Notes about brokers whose sizes are not known."""
-    return tuple(
-        f"The sizes on broker {each.broker} are not known: {each}"
-        for each in snapshot.unseen_of(ViewPart.LOG_DIRS)
-        if not brokers or each.broker in brokers
-    )
+def look_notes(snapshot: ClusterSnapshot) -> tuple[str, ...]:
+    """What a plan from this look does not take into account."""
+    notes = [
+        f"The sizes on broker {each.broker} are not known: {each}" for each in snapshot.unseen_of(ViewPart.LOG_DIRS)
+    ]
+    unnamed = unnamed_partitions(snapshot)
+    if unnamed:
+        notes.append(f"Brokers hold {len(unnamed)} partitions that the metadata does not name, such as {unnamed[0]}.")
+    return tuple(notes)
+
+
+def unnamed_partitions(snapshot: ClusterSnapshot) -> list[TopicPartition]:
+    """Partitions that brokers hold and that the metadata does not name.
+
+    The broker that was asked for metadata may have started just now, or a topic is being deleted.
+    """
+    named = {TopicPartition(info.topic, info.partition) for info in partitions(snapshot)}
+    return sorted(replica_bytes(snapshot).keys() - named)

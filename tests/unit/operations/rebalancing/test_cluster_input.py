@@ -1,5 +1,7 @@
 """From a look at a cluster to what a plan is made from."""
 
+from dataclasses import replace
+
 import pytest
 
 from kafka_py.base.errors import ErrorCode
@@ -7,7 +9,7 @@ from kafka_py.base.ids import ZERO_UUID, TopicPartition
 from kafka_py.clients.admin.log_dirs import LogDirDescription, ReplicaInfo
 from kafka_py.clients.metadata import Node, PartitionInfo, TopicInfo
 from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot, UnseenPart, ViewPart
-from kafka_py.operations.rebalancing.cluster_input import plan_cluster_of, unknown_sizes
+from kafka_py.operations.rebalancing.cluster_input import look_notes, plan_cluster_of
 from kafka_py.operations.rebalancing.model import PlanBroker, PlanPartition, RebalanceRefused
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -34,7 +36,12 @@ def test_brokers_partitions_and_sizes():
     cluster = plan_cluster_of(snapshot(), {0: 5}, 9)
     assert cluster.brokers == (PlanBroker(0, "a", 5), PlanBroker(1, "b", 9), PlanBroker(7, None, 9, is_live=False))
     assert cluster.partitions == (PlanPartition(T0, (0, 1), 0, 60), PlanPartition(T1, (7,), None, 0))
-    assert unknown_sizes(snapshot()) == (f"The sizes on broker 1 are not known: {UNSEEN}",)
+    assert look_notes(snapshot()) == (f"The sizes on broker 1 are not known: {UNSEEN}",)
+
+
+def test_partitions_that_the_metadata_does_not_name_are_noted():
+    stale = replace(snapshot(), topics={}, unseen=())
+    assert look_notes(stale) == ("Brokers hold 1 partitions that the metadata does not name, such as t-0.",)
 
 
 def test_a_cluster_that_does_not_answer_is_refused():

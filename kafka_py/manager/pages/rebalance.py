@@ -1,0 +1,342 @@
+"""A rebalance is proposed, shown, carried out, watched and cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kafka_py.manager.pages.commands import CONFIG_FILE
+from kafka_py.manager.pages.looks import problems_of, seen
+from kafka_py.manager.rebalance_jobs import PART, RebalanceJobs
+from kafka_py.manager.web.answers import Effect, Page, PlannedChange, ProblemRow
+from kafka_py.manager.web.formats import part
+from kafka_py.manager.web.requests import BadParameter, NotFound, PageRequest
+from kafka_py.manager.web.routes import CLUSTER, RouteParameter, changes, reads
+from kafka_py.operations.rebalancing.batches import DEFAULT_BATCH_BYTES, DEFAULT_BATCH_PARTITIONS, BatchLimits
+from kafka_py.operations.rebalancing.cluster_input import PLANNED_PARTS, look_notes, plan_cluster_of
+from kafka_py.operations.rebalancing.model import (
+    DEFAULT_TOLERANCE_PERCENT,
+    BrokerLoad,
+    PlanRequest,
+    Proposal,
+    RebalanceAction,
+    RebalanceRefused,
+)
+from kafka_py.operations.rebalancing.plan_file import PlanState, new_state
+from kafka_py.operations.rebalancing.planner import NEEDS_BROKERS, propose
+from kafka_py.operations.rebalancing.summary import duration_text, size_text
+
+MOST_MOVES, MOST_VIOLATIONS = 200, 50
+MEGABYTE = 1 << 20
+
+
+class RebalanceMoveRow(NamedTuple):
+    """One partition of a plan: its replicas now and then."""
+
+    partition: str
+    before: str
+    after: str
+    moved_bytes: int
+
+
+class RebalanceBrokerRow(NamedTuple):
+    """One broker, as it is and as it would be."""
+
+    broker: int
+    rack: str
+    is_live: bool
+    before: BrokerLoad
+    after: BrokerLoad
+
+
+@dataclass(frozen=True, slots=True)
+class RebalancePlanRow:
+    """A plan; moves and violations as far as they are shown."""
+
+    brokers: list[RebalanceBrokerRow]
+    partitions: int
+    moved_replicas: int
+    moved_bytes: int
+    elections: int
+    moves: list[RebalanceMoveRow]
+    violations_before: list[str]
+    violations_after: list[str]
+    notes: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class RebalanceProgressPage:
+    """How far an execution is. percent: of the bytes, without any of the partitions. outcome: once it has ended."""
+
+    is_running: bool
+    done: int
+    total: int
+    copied_bytes: int
+    total_bytes: int
+    percent: int
+    moving: int
+    left: str
+    note: str
+    outcome: str
+    interrupted: int
+
+
+@dataclass(frozen=True, slots=True)
+class RebalancePage:
+    """The form as it was filled in, the plan that it leads to, and the progress of the running execution."""
+
+    action: str
+    actions: list[str]
+    brokers: str
+    factor: str
+    topics: str
+    excluded: str
+    tolerance: int
+    plan: RebalancePlanRow | None
+    progress: RebalanceProgressPage
+    problem: str
+    problems: list[ProblemRow]
+
+
+def jobs_of(request: PageRequest) -> RebalanceJobs:
+    """The executions of this manager."""
+    jobs: RebalanceJobs = request.services.parts[PART]
+    return jobs
+
+
+def asked(request: PageRequest) -> PlanRequest:
+    """What the form asks for. Raises BadParameter."""
+    action = RebalanceAction(request.choice("action", list(RebalanceAction), RebalanceAction.REBALANCE))
+    try:
+        brokers = frozenset(int(each) for each in request.text("brokers", "").replace(",", " ").split())
+    except ValueError:
+        raise BadParameter("brokers are ids such as 3,4") from None
+    has_factor = action is RebalanceAction.REPLICATION_FACTOR
+    return PlanRequest(
+        action, brokers if action in NEEDS_BROKERS else frozenset(),
+        request.number("factor", least=1, greatest=32_767) if has_factor else None,
+        request.text("topics", "") or None, request.text("excluded", "") or None,
+        request.number("tolerance", DEFAULT_TOLERANCE_PERCENT, greatest=100),
+    )  # fmt: skip
+
+
+class LookedProposal(NamedTuple):
+    """A proposal, the id of the cluster, what could not be seen of it, and what the plan leaves out because of that."""
+
+    proposal: Proposal
+    cluster_id: str | None
+    problems: list[ProblemRow]
+    notes: tuple[str, ...]
+
+
+async def proposed(request: PageRequest, wanted: PlanRequest) -> LookedProposal:
+    """The plan for the cluster as it is now. Raises RebalanceRefused, KafkaError."""
+    snapshot = await seen(request.cluster, *PLANNED_PARTS)
+    # A plan for very many partitions takes a second or more, in which other pages are served.
+    proposal = await asyncio.to_thread(propose, plan_cluster_of(snapshot), wanted)
+    return LookedProposal(proposal, snapshot.cluster_id, problems_of(snapshot), look_notes(snapshot))
+
+
+def plan_row(proposal: Proposal, notes: tuple[str, ...] = ()) -> RebalancePlanRow:
+    """The plan as it is shown."""
+    rows = [
+        RebalanceBrokerRow(before.broker, before.rack or "", before.is_live, before, after)
+        for before, after in zip(proposal.before, proposal.after, strict=True)
+    ]
+    moves = [
+        RebalanceMoveRow(str(one.partition), _ids(one.before), _ids(one.after), one.moved_bytes)
+        for one in proposal.changes[:MOST_MOVES]
+    ]
+    return RebalancePlanRow(
+        rows, len(proposal.changes), proposal.moved_replicas, proposal.moved_bytes, len(proposal.elections), moves,
+        [f"{one.goal}: {one.text}" for one in proposal.violations[:MOST_VIOLATIONS]],
+        [f"{one.goal}: {one.text}" for one in proposal.remaining[:MOST_VIOLATIONS]], [*proposal.notes, *notes],
+    )  # fmt: skip
+
+
+def _ids(replicas: tuple[int, ...]) -> str:
+    return ", ".join(map(str, replicas))
+
+
+def progress_of(request: PageRequest) -> RebalanceProgressPage:
+    """The execution that runs, or ran last."""
+    jobs = jobs_of(request)
+    job = jobs.job(request.cluster.name)
+    interrupted = jobs.interrupted(request.cluster.name)
+    progress = None if job is None else job.progress
+    left = 0 if interrupted is None else len(interrupted.pending)
+    running = job is not None and job.is_running
+    outcome = "" if job is None else job.outcome
+    if progress is None:
+        return RebalanceProgressPage(running, 0, 0, 0, 0, 0, 0, "", "", outcome, left)
+    done, total = progress.done, progress.total
+    if progress.total_bytes:
+        done, total = progress.copied_bytes, progress.total_bytes
+    return RebalanceProgressPage(
+        running, progress.done, progress.total, progress.copied_bytes, progress.total_bytes,
+        100 * done // total if total else 100, progress.moving, duration_text(progress.left_s), progress.note, outcome,
+        left,
+    )  # fmt: skip
+
+
+async def rebalance(request: PageRequest) -> Page:
+    """The form, with the plan once `plan` is asked for."""
+    plan, problem, problems = None, "", []
+    if request.flag("plan"):
+        try:
+            looked = await proposed(request, asked(request))
+            plan, problems = plan_row(looked.proposal, looked.notes), looked.problems
+        except (RebalanceRefused, BadParameter) as error:
+            problem = str(error)
+    model = RebalancePage(
+        request.text("action", RebalanceAction.REBALANCE), list(RebalanceAction), request.text("brokers", ""),
+        request.text("factor", ""), request.text("topics", ""), request.text("excluded", ""),
+        request.number("tolerance", DEFAULT_TOLERANCE_PERCENT), plan, progress_of(request), problem, problems,
+    )  # fmt: skip
+    return Page("rebalance/form.html", model, "Rebalance", 422 if problem else 200)
+
+
+async def progress(request: PageRequest) -> Page:
+    """How far the execution is."""
+    return Page("rebalance/progress.html", progress_of(request))
+
+
+async def execute(request: PageRequest) -> PlannedChange:
+    """Carries a plan out, for the cluster as it is when it begins."""
+    wanted = asked(request)
+    throttle = request.number("throttle", 0) * MEGABYTE or None
+    limits = BatchLimits(request.number("batch", DEFAULT_BATCH_PARTITIONS, least=1), DEFAULT_BATCH_BYTES)
+    try:
+        plan = (await proposed(request, wanted)).proposal
+    except RebalanceRefused as error:
+        raise BadParameter(str(error)) from None
+    if plan.is_empty:
+        raise NotFound("Nothing has to change")
+
+    async def apply() -> str:
+        looked = await proposed(request, wanted)
+        start(request, new_state(looked.proposal, looked.cluster_id, throttle, limits))
+        return f"The rebalance of {len(looked.proposal.changes)} partitions has begun."
+
+    effects = [
+        Effect(f"broker {before.broker}", _load_text(before), _load_text(after))
+        for before, after in zip(plan.before, plan.after, strict=True)
+    ]
+    effects += [Effect(str(one.partition), _ids(one.before), _ids(one.after)) for one in plan.changes[:MOST_MOVES]]
+    if len(plan.changes) > MOST_MOVES:
+        effects.append(Effect(f"and {len(plan.changes) - MOST_MOVES} others"))
+    warnings = [f"{size_text(plan.moved_bytes)} are copied between brokers."] if plan.moved_bytes else []
+    if plan.moved_bytes and throttle is None:
+        warnings.append("Without a throttle copying may slow clients down.")
+    warnings += [f"Not reached: {one.text}" for one in plan.remaining[:10]]
+    return PlannedChange(
+        f"Rebalance {len(plan.changes)} partitions", command_of(request, wanted, throttle, limits), apply,
+        _back(request), effects, warnings,
+    )  # fmt: skip
+
+
+def _load_text(load: BrokerLoad) -> str:
+    return f"{load.replicas} replicas, {load.preferred} leaders, {size_text(load.size_bytes)}"
+
+
+def start(request: PageRequest, state: PlanState) -> None:
+    """Begins an execution. Raises BadParameter while another one runs."""
+    try:
+        jobs_of(request).start(request.cluster, state)
+    except RebalanceRefused as error:
+        raise BadParameter(str(error)) from None
+
+
+def command_of(request: PageRequest, wanted: PlanRequest, throttle: int | None, limits: BatchLimits) -> str:
+    """The same on the command line."""
+    words = ["kafka-py", "rebalance", "--bootstrap-server", request.cluster.settings.bootstrap_servers]
+    if request.cluster.settings.properties:
+        words += ["--command-config", CONFIG_FILE]
+    if wanted.action in NEEDS_BROKERS:
+        words += [f"--{wanted.action}", ",".join(map(str, sorted(wanted.brokers)))]
+    elif wanted.action is RebalanceAction.FIX_RACKS:
+        words.append("--fix-racks")
+    elif wanted.factor is not None:
+        words += ["--replication-factor", str(wanted.factor)]
+    for option, value in (("--topics", wanted.topics), ("--exclude-topics", wanted.excluded)):
+        words += [option, value] if value else []
+    words += ["--tolerance", str(wanted.tolerance_percent), "--batch-partitions", str(limits.partitions), "--execute"]
+    return shlex.join([*words, *(["--throttle", str(throttle)] if throttle is not None else [])])
+
+
+def _back(request: PageRequest) -> str:
+    return f"/clusters/{part(request.cluster.name)}/rebalance"
+
+
+async def stop(request: PageRequest) -> PlannedChange:
+    """Ends the running execution, after its batch or with that cancelled."""
+    how = request.choice("how", ("finish", "cancel"), "finish")
+    job = jobs_of(request).job(request.cluster.name)
+    if job is None or not job.is_running:
+        raise NotFound("No rebalance is being carried out")
+
+    async def apply() -> str:
+        job.ask(how)
+        return "The rebalance ends after its batch." if how == "finish" else "The running batch is being cancelled."
+
+    effect = Effect("running batch", "", "is finished" if how == "finish" else "is cancelled")
+    return PlannedChange("Stop the rebalance", "", apply, _back(request), [effect])
+
+
+async def resume(request: PageRequest) -> PlannedChange:
+    """Continues an interrupted execution."""
+    state = _interrupted(request)
+
+    async def apply() -> str:
+        start(request, state)
+        return "The rebalance continues."
+
+    effect = Effect("partitions", f"{len(state.pending)} of {len(state.steps)} left", "all in place")
+    return PlannedChange("Resume the rebalance", "", apply, _back(request), [effect])
+
+
+async def abandon(request: PageRequest) -> PlannedChange:
+    """Cancels what runs of an interrupted execution, and forgets it."""
+    state = _interrupted(request)
+
+    async def apply() -> str:
+        try:
+            count = await jobs_of(request).abandon(request.cluster, state)
+        except RebalanceRefused as error:
+            raise BadParameter(str(error)) from None
+        return f"{count} reassignments were cancelled, and the throttles removed."
+
+    effect = Effect("partitions", f"{len(state.pending)} of {len(state.steps)} left", "stay where they are")
+    return PlannedChange("Cancel the interrupted rebalance", "", apply, _back(request), [effect])
+
+
+def _interrupted(request: PageRequest) -> PlanState:
+    state = jobs_of(request).interrupted(request.cluster.name)
+    if state is None:
+        raise NotFound("No rebalance was interrupted")
+    return state
+
+
+_ASKED = (
+    RouteParameter("action", f"One of {', '.join(RebalanceAction)}."),
+    RouteParameter("brokers", "Ids of brokers that are added, removed or demoted."),
+    RouteParameter("factor", "Replicas of each partition, for replication-factor.", "integer"),
+    RouteParameter("topics", "A regular expression for the names of topics."),
+    RouteParameter("excluded", "A regular expression for topics that are left as they are."),
+    RouteParameter("tolerance", "How many percent a broker may be from the average.", "integer"),
+)
+ROUTES = (
+    reads(f"{CLUSTER}/rebalance", rebalance, "Proposes a rebalance.", RebalancePage, *_ASKED,
+          RouteParameter("plan", "Whether to make a plan.", "boolean"), menu="Rebalance"),
+    reads(f"{CLUSTER}/rebalance/progress", progress, "How far a rebalance is.", RebalanceProgressPage,
+          under="Rebalance"),
+    changes(f"{CLUSTER}/rebalance/execute", execute, "Carries a rebalance out.", *_ASKED,
+            RouteParameter("throttle", "The most megabytes per second that a broker copies.", "integer"),
+            RouteParameter("batch", "How many partitions move at a time.", "integer"), under="Rebalance"),
+    changes(f"{CLUSTER}/rebalance/stop", stop, "Ends the running rebalance.",
+            RouteParameter("how", "finish or cancel the running batch."), under="Rebalance"),
+    changes(f"{CLUSTER}/rebalance/resume", resume, "Continues an interrupted rebalance.", under="Rebalance"),
+    changes(f"{CLUSTER}/rebalance/abandon", abandon, "Cancels an interrupted rebalance.", under="Rebalance"),
+)  # fmt: skip
