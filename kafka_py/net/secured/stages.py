@@ -28,6 +28,8 @@ UNAUTHENTICATED_FRAME_BYTES = 524_288
 """The largest frame before a login (sasl.server.max.receive.size has the same default)."""
 LOGIN_S = 30.0
 """As long a login may take."""
+_LOOK_S = 0.05
+"""How often it is looked whether all requests before a failed login are answered."""
 _MOST_ADDRESSES = 1024
 _MOST_REASON = 500
 """Characters of a reason, which may quote the client."""
@@ -186,15 +188,26 @@ class LoginStage:
         self._failures.note(connection, reason, "re-authentication" if self._is_renewal else "authentication")
 
         def end() -> None:
-            if before_close is not None:
+            if before_close is None:
+                connection.close(reason)
+            else:
                 before_close()
-            connection.close(reason)
+                self._close_when_answered(reason, LOGIN_S)
 
+        connection.mute()
         if delay_s:
-            connection.mute()
             self._deadline = self._loop.call_later(delay_s, end)
         else:
             end()
+
+    def _close_when_answered(self, reason: str, within_s: float) -> None:
+        """Requests before a renewal may not be answered yet, and the last response leaves after theirs."""
+        connection = self.connection
+        if connection.unanswered and within_s > 0 and not connection.closed:
+            left_s = within_s - _LOOK_S
+            self._deadline = self._loop.call_later(_LOOK_S, self._close_when_answered, reason, left_s)
+        else:
+            connection.close(reason)
 
     def cancel(self) -> None:
         if self._deadline is not None:

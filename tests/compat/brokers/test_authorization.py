@@ -4,14 +4,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from authorization_cases import CASES, Case, request_of
+from authorization_cases import CASES, Case, request_of, rows, tops
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.security.acls.vocabulary import CLUSTER_NAME, EVERYONE, WILDCARD, Operation, Permission, ResourceType
 from kafka_py.testing.broker import BrokerProcess
 from kafka_py.testing.peers.apache import ApacheBroker, Jars
 from kafka_py.testing.peers.wire_client import WireClient
-from kafka_py.wire.apis import APIS
+from kafka_py.wire.apis import APIS, ApiKey
 from kafka_py.wire.messages.create_acls import AclCreation, CreateAclsRequest
 from kafka_py.wire.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from kafka_py.wire.messages.find_coordinator import FindCoordinatorRequest
@@ -27,7 +27,35 @@ SETTINGS = {
     "transaction.state.log.replication.factor": "1",
     "transaction.state.log.min.isr": "1",
     "group.initial.rebalance.delay.ms": "0",
+    "delegation.token.master.key": "token-secret",
 }
+
+
+OTHER_TYPE = [{"resource_type": 3, "resource_name": "x", "configs": []},
+              {"resource_type": 2, "resource_name": "t", "configs": []}]  # fmt: skip
+NOT_ALLOWED = ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+NEVER = [
+    Case(ApiKey.SASL_HANDSHAKE, "never", {"mechanism": "PLAIN"}, (), tops("error_code", "mechanisms"), (34, [])),
+    Case(ApiKey.SASL_AUTHENTICATE, "never", {"auth_bytes": b"x"}, (), tops("error_code", "auth_bytes"), (34, b"")),
+    Case(ApiKey.DESCRIBE_CONFIGS, "any other type", {"resources": OTHER_TYPE}, (),
+         rows("results", "error_code", "configs"), [(42, []), (42, [])]),
+    Case(ApiKey.ALTER_CONFIGS, "any other type", {"resources": OTHER_TYPE}, (), rows("responses", "error_code"),
+         [(42,), (42,)]),
+    Case(ApiKey.INCREMENTAL_ALTER_CONFIGS, "any other type", {"resources": OTHER_TYPE}, (),
+         rows("responses", "error_code"), [(42,), (42,)]),
+    Case(ApiKey.CREATE_DELEGATION_TOKEN, "on a plain listener", {"renewers": [], "max_lifetime_ms": -1}, (),
+         tops("error_code", "issue_timestamp_ms", "expiry_timestamp_ms", "max_timestamp_ms", "token_id", "hmac"),
+         (NOT_ALLOWED, -1, -1, -1, "", b"")),
+    Case(ApiKey.RENEW_DELEGATION_TOKEN, "on a plain listener", {"hmac": b"x", "renew_period_ms": 1}, (),
+         tops("error_code", "expiry_timestamp_ms"), (NOT_ALLOWED, -1)),
+    Case(ApiKey.EXPIRE_DELEGATION_TOKEN, "on a plain listener", {"hmac": b"x", "expiry_time_period_ms": 1}, (),
+         tops("error_code", "expiry_timestamp_ms"), (NOT_ALLOWED, -1)),
+    Case(ApiKey.DESCRIBE_DELEGATION_TOKEN, "on a plain listener", {"owners": None}, (), tops("error_code", "tokens"),
+         (NOT_ALLOWED, [])),
+]
+"""Rows of the table without an operation: what no ACL changes. Tokens on listeners with logins have tests of their own
+(tests/compat/tools/test_delegation_token_tools.py).
+"""
 
 
 def acl(kind: ResourceType, operation: Operation, permission: Permission) -> AclCreation:
@@ -96,6 +124,10 @@ def seen_by(broker: Any) -> dict[str, Any]:
         for case in last:
             version = APIS[case.api].max_version if case.version is None else case.version
             found[f"{case.api.name} {case.when}"] = case.see(client.ask(request_of(case), version))
+        for case in NEVER:
+            with WireClient(broker.bootstrap) as another:
+                answer = another.ask(request_of(case), APIS[case.api].max_version)
+                found[f"{case.api.name} {case.when}"] = case.see(answer)
     return found
 
 
@@ -112,5 +144,5 @@ def test_refusals_are_those_of_apache(apache_kafka: Jars, zk_chroot: str, tmp_pa
             prepare(broker)
         theirs, mine = seen_by(apache), seen_by(ours)
         assert {name: found for name, found in mine.items() if found != theirs[name]} == {}
-        expected = {f"{case.api.name} {case.when}": case.looks for case in CASES}
+        expected = {f"{case.api.name} {case.when}": case.looks for case in (*CASES, *NEVER)}
         assert {name: found for name, found in theirs.items() if found != expected[name]} == {}

@@ -30,6 +30,7 @@ class Reader:
 
     def __init__(self) -> None:
         self.principal, self.closed, self.mutes = ANONYMOUS, "", 0
+        self.unanswered = 0
         self.limits: list[int | None] = []
         self.answers: dict[int, Any] = {}
         self.on_request: Any = None
@@ -348,6 +349,30 @@ async def test_a_renewal_by_another_user_ends_the_connection(world: World) -> No
     assert world.answer(slot).error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
     assert world.connection.closed and world.connection.principal == ALICE
     assert counts(world) == {"successful_authentications": 1, "failed_reauthentications": 1}
+
+
+@pytest.mark.parametrize("is_answered", [True, False])
+def test_a_refused_renewal_is_told_after_the_responses_to_earlier_requests(is_answered: bool) -> None:
+    @on_world(MAX_SESSION_MS)
+    async def run(world: World) -> None:
+        world.say("alice")
+        world.clock.advance(LEAST_RENEWAL_MS)
+        world.connection.unanswered = 2  # one that waits for records, and the renewal itself behind it
+        slot = world.say("wrong")
+        world.clock.advance(DELAY_MS)
+        assert slot in world.connection.answers
+        world.clock.advance(10_000)
+        assert not world.connection.closed
+        if is_answered:
+            world.connection.unanswered = 0
+            world.clock.advance(50)
+        else:
+            world.clock.advance(20_100)
+        assert world.connection.closed == "a wrong word"
+        assert world.connection.mutes == 1  # nothing more is read meanwhile
+        assert counts(world)["failed_reauthentications"] == 1
+
+    run()
 
 
 @on_world(MAX_SESSION_MS)
