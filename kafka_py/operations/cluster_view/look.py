@@ -7,22 +7,29 @@ Source: KIP-430, KIP-700; docs/reference/protocol.md, section 4.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.clients.admin.client import AsyncAdminClient
-from kafka_py.clients.metadata import ClusterView, view_of_response
+from kafka_py.clients.metadata import ClusterView, TopicInfo, view_of_response
 from kafka_py.operations.cluster_view.asking import LookLimits, LookRequests, first_answer, in_time
 from kafka_py.operations.cluster_view.brokers import versions_of
 from kafka_py.operations.cluster_view.groups import groups_of
 from kafka_py.operations.cluster_view.log_dirs import log_dirs_of
 from kafka_py.operations.cluster_view.offsets import offsets_of
 from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot, ViewPart
-from kafka_py.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from kafka_py.wire.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseTopic,
+)
 
 ALL_PARTS = frozenset(ViewPart)
 OF_PARTITIONS = frozenset({ViewPart.TOPICS, ViewPart.OFFSETS})
+PARTITIONS_PER_TURN = 200
 OF_GROUPS = frozenset({ViewPart.GROUPS, ViewPart.COMMITTED})
 
 
@@ -90,4 +97,28 @@ async def _metadata(asker: LookRequests, without_topics: bool, topics: Collectio
     except KafkaError as error:
         asker.note(None, None, error)
         return ClusterView()
-    return view_of_response(response, ClusterView(), asker.admin.cluster.clock.monotonic_ms())
+    return await view_in_turns(response, asker.admin.cluster.clock.monotonic_ms())
+
+
+async def view_in_turns(response: MetadataResponse, now_ms: float) -> ClusterView:
+    """The view, made of a few topics at a time, so that thousands of partitions do not hold the event loop."""
+    without_topics = MetadataResponse(
+        brokers=response.brokers, cluster_id=response.cluster_id, controller_id=response.controller_id, topics=[]
+    )
+    view = view_of_response(without_topics, ClusterView(), now_ms)
+    found: dict[str, TopicInfo] = {}
+    some: list[MetadataResponseTopic] = []
+    cost = 0
+    for topic in response.topics:
+        some.append(topic)
+        cost += 1 + len(topic.partitions)
+        if cost >= PARTITIONS_PER_TURN:
+            found.update(_topics_of(some))
+            some, cost = [], 0
+            await asyncio.sleep(0)
+    found.update(_topics_of(some))
+    return replace(view, topics=found)
+
+
+def _topics_of(topics: list[MetadataResponseTopic]) -> Mapping[str, TopicInfo]:
+    return view_of_response(MetadataResponse(brokers=[], topics=topics), ClusterView(), 0.0).topics
