@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import command_page
 import metric_page
 import navigation
 import protocol_pages
@@ -26,7 +27,7 @@ MADE_OF_TABLES: dict[str, Callable[[], str]] = {
     "tables/metrics.md": metric_page.metric_page,
     "tables/errors.md": protocol_pages.error_page,
     "tables/apis.md": protocol_pages.api_page,
-    "tables/commands.md": protocol_pages.command_page,
+    "tables/commands.md": command_page.command_page,
 }
 PROGRAM_LINK = re.compile(r"\]\(((?:examples/)?\w+)\.py\)")
 DIAGRAM = re.compile(r"^```mermaid\nstateDiagram-v2\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -1,4 +1,4 @@
-"""The pages of errors, APIs and commands, made of the tables of the code."""
+"""The pages of errors and APIs, made of the tables of the code."""
 
 import csv
 import inspect
@@ -7,7 +7,6 @@ from pathlib import Path
 from page_text import cell, code, page, table
 
 from kafka_py.base.errors import Action, ErrorCode
-from kafka_py.cli.umbrella.tool_names import TOOLS, script_of
 from kafka_py.wire.apis import APIS, Api, ApiKey
 
 REFERENCE = Path(__file__).parents[1] / "reference"
@@ -73,15 +72,4 @@ def api_page() -> str:
         "## Not offered",
         "Requests that only KRaft uses; Apache Kafka 2.8.2 does not offer them in ZooKeeper mode either.",
         table(("key", "name"), [(str(int(key)), code(key.name)) for key in absent]),
-    )
-
-
-def command_page() -> str:
-    rows = [(code(f"kafka-py {name}"), code(script_of(name)), cell(tool.about)) for name, tool in TOOLS.items()]
-    return page(
-        "Commands",
-        "Every command of Apache Kafka 2.8.2 for ZooKeeper mode, with its options, output and exit codes, and a few "
-        "more. `--help` explains each one. [kafka-py](../kafka-py.md) has commands of its own besides: `up`, `down`, "
-        "`status`, `logs`, `roll`, `check`.",
-        table(("short", "script", "what it does"), rows),
     )

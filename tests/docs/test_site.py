@@ -14,6 +14,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode
 from kafka_py.broker.observe.metrics import RequestMetrics
 from kafka_py.broker.settings.configs import BrokerConfig
+from kafka_py.cli.umbrella.tool_names import TOOLS, script_of
 from kafka_py.clients.admin.configs import AdminOptions
 from kafka_py.clients.consumer.configs import ConsumerOptions
 from kafka_py.clients.producer.configs import ProducerOptions
@@ -99,8 +100,10 @@ def words_of(pages: Path, name: str) -> set[str]:
     return set(re.findall(r"<code>([^<]+)</code>", (pages / "tables" / f"{name}.html").read_text()))
 
 
-def test_every_setting_error_api_and_metric_has_a_line(site: Path) -> None:
+def test_every_setting_error_api_metric_and_command_has_a_line(site: Path) -> None:
     clients = {*ProducerOptions.ROWS, *ConsumerOptions.ROWS, *AdminOptions.ROWS}
+    commands = (site / "tables" / "commands.html").read_text()
+    assert [name for name in TOOLS if script_of(name) not in commands] == []
     groups = {each.GROUP: [row.name for row in each.ROWS.values()] for each in (RequestMetrics, ProducerMetrics)}
     assert sorted(set(BrokerConfig.ROWS) - words_of(site, "broker-settings")) == []
     assert sorted(set(LogConfig.ROWS) - words_of(site, "topic-settings")) == []
