@@ -99,15 +99,17 @@ async def export(
     budget: ScanBudget,
     *,
     most: int = MOST_EXPORTED,
+    tells_most: bool = True,
 ) -> AsyncIterator[bytes]:
     """The lines of the messages that the view lets through, partition by partition as they are fetched.
 
-    The last line of JSON lines says what stopped the export early, as {"stopped_by": ...}. most: messages.
+    The last line of JSON lines says what stopped the export early, as {"stopped_by": ...}. most: messages; tells_most:
+    whether reaching them counts as early.
     """
     scan = PartitionScan(source, topic, spans, budget)
     line_of, count = _LINES[form], 0
     waiting = [",".join(CSV_COLUMNS) + "\r\n"] if form is ExportFormat.CSV else []
-    size = 0
+    size, is_full = 0, False
     turn_ends_ms = budget.clock.monotonic_ms() + TURN_MS
     async for part in scan.parts():
         for record in part:
@@ -121,7 +123,7 @@ async def export(
                 size += len(waiting[-1])
                 count += 1
             if count >= most:
-                budget.stopped_by = StopReason.RECORDS
+                is_full = True
                 break
             if size >= FLUSHED_CHARACTERS:
                 yield "".join(waiting).encode()
@@ -129,8 +131,10 @@ async def export(
             if budget.clock.monotonic_ms() > turn_ends_ms:
                 await asyncio.sleep(0)
                 turn_ends_ms = budget.clock.monotonic_ms() + TURN_MS
-        if budget.stopped_by is not None:
+        if is_full or budget.stopped_by is not None:
             break
+    if is_full and tells_most:
+        budget.stopped_by = StopReason.RECORDS
     if budget.stopped_by is not None and form is ExportFormat.JSON_LINES:
         waiting.append(json.dumps({"stopped_by": budget.stopped_by}) + "\n")
     if waiting:

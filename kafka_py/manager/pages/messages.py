@@ -204,7 +204,7 @@ async def export_messages(request: PageRequest) -> Response:
     budget = ScanBudget(EXPORT_LIMITS, clock_of(request))
     name = quote(f"{topic}.{kind}", safe="")
     return StreamedAnswer(
-        export(consumer, topic, spans, view, kind, budget, most=form.limit),
+        export(consumer, topic, spans, view, kind, budget, most=form.limit, tells_most=not request.many("limit")),
         stack.aclose,
         media_type=MEDIA_TYPES[kind],
         headers={"Content-Disposition": f"attachment; filename*=UTF-8''{name}"},
