@@ -21,7 +21,7 @@ POLL_S = 0.25
 SCAN_CONFIGS: Mapping[str, Any] = {
     "allow.auto.create.topics": "false",
     "auto.offset.reset": "earliest",
-    "default.api.timeout.ms": 10_000,
+    "default.api.timeout.ms": 6_000,
     "fetch.max.bytes": 4 * 1024 * 1024,
     "fetch.max.wait.ms": 100,
     "max.partition.fetch.bytes": 256 * 1024,

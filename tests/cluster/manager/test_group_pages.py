@@ -7,7 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from kafka_py.base.clock import SYSTEM_CLOCK
 from kafka_py.base.ids import TopicPartition
+from kafka_py.manager.history.background import FILE_NAME
+from kafka_py.manager.history.metrics import CLUSTER_ENTITY, COLLECTED, COMMITTED, TOPIC_END, PastSample, group_topic
+from kafka_py.manager.history.settings import HistorySettings
+from kafka_py.manager.history.store import HistoryStore
 from kafka_py.manager.settings import ClusterSettings, ManagerSettings
 from kafka_py.testing.fakes.fake_cluster import FakeCluster
 from kafka_py.testing.fakes.fake_groups import FakeGroup, FakeMember
@@ -173,3 +178,29 @@ def test_readers_change_nothing(played):
             assert answer.status_code == 403
 
     played(scene, allow_changes=False)
+
+
+def test_a_member_that_does_not_get_on_is_told_from_one_that_is_gone(played, tmp_path):
+    async def observed():
+        store = HistoryStore(tmp_path / FILE_NAME, HistorySettings(), SYSTEM_CLOCK)
+        await store.open()
+        now_ms = SYSTEM_CLOCK.wall_ms()
+        for seconds in (200, 150, 100, 50):
+            samples = [PastSample(COLLECTED, CLUSTER_ENTITY, 1.0), PastSample(TOPIC_END, "t", (10, 10)),
+                       PastSample(COMMITTED, group_topic("live", "t"), (4, 10)),
+                       PastSample(COMMITTED, group_topic("idle", "t"), (2, 9))]  # fmt: skip
+            await store.record("test", now_ms - 1_000 * seconds, samples)
+        await store.close()
+
+    async def scene(manager):
+        answer = (await manager.get(f"/api{BASE}/group?group=live")).json()
+        assert {row["partition"]: row["health"] for row in answer["partitions"]} == {0: "STALL", 1: "OK"}
+        assert (answer["health"], [row["health"] for row in answer["members"]]) == ("ERR", ["stuck"])
+        answer = (await manager.get(f"/api{BASE}/group?group=idle")).json()
+        assert {row["health"] for row in answer["partitions"]} == {"STOP"}
+        rows = (await manager.get(f"/api{BASE}")).json()["groups"]
+        assert {row["group_id"]: row["health"] for row in rows} == {HOSTILE: "UNKNOWN", "idle": "ERR", "live": "ERR"}
+        assert "stuck" in (await manager.get(f"{BASE}/group?group=live")).text
+
+    asyncio.run(observed())
+    played(scene, data=tmp_path, extra={})

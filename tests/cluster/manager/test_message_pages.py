@@ -222,3 +222,20 @@ def test_the_tail_ends_when_the_browser_leaves(played, brokers):
         assert manager.services.parts["messages"].streams.count == 0
 
     played(scene)
+
+
+def test_avro_is_decoded_with_the_schemas_of_a_folder(played, brokers, tmp_path):
+    (tmp_path / "7.avsc").write_text('{"type": "record", "name": "A", "fields": [{"name": "n", "type": "int"}]}')
+    brokers.log("t", 0).append(batch(b"\x00\x00\x00\x00\x07\x54", timestamp=FIRST_MS * 2))
+
+    async def scene(manager):
+        row = (await manager.get(f"/api{BASE}?limit=1&expression=value.n+==+42")).json()["messages"][0]
+        assert (row["value"]["kind"], row["value"]["text"], row["value"]["size"]) == ("avro", '{"n": 42}', 6)
+
+    played(scene, extra={"history": {"is_enabled": False}, "messages": {"schemas": str(tmp_path)}})
+
+
+def test_schemas_that_cannot_be_read_keep_the_manager_from_starting(played, tmp_path):
+    (tmp_path / "7.avsc").write_text("nonsense")
+    with pytest.raises(Exception, match=r"7\.avsc"):
+        played(lambda _manager: asyncio.sleep(0), extra={"messages": {"schemas": str(tmp_path)}})
