@@ -32,7 +32,7 @@ from kafka_py.zk.secured.access_lists import CREATOR_ONLY, OPEN, access_list_of
 from kafka_py.zk.secured.digest_md5 import DigestMd5
 from kafka_py.zk.secured.protection import SessionProtection
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 ZOOKEEPER_PASSWORD = "zookeeper-secret"
 CREATOR, READERS, EVERYONE = "sasl:broker:cdrwa", "world:anyone:r", "world:anyone:cdrwa"

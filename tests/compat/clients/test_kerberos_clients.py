@@ -2,10 +2,11 @@
 
 import asyncio
 import shutil
+import ssl
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import aiokafka
 import kafka
@@ -14,8 +15,10 @@ from sasl_brokers import property_text
 
 from kafka_py.clients.admin.client import AdminClient
 from kafka_py.clients.admin.topics import NewTopic
+from kafka_py.clients.errors import AuthenticationError
 from kafka_py.clients.producer.producer import Producer
 from kafka_py.testing.broker import AnyBroker, BrokerProcess
+from kafka_py.testing.certificate_files import CertificateFiles
 from kafka_py.testing.peers import java_clients
 from kafka_py.testing.peers.apache import ApacheBroker, Jars, Unavailable, old_clients
 from kafka_py.testing.peers.java_clients import JavaFailed, ToSend
@@ -33,6 +36,31 @@ def realm(kerberos_realm: KerberosRealm) -> KerberosRealm:
     kerberos_realm.add(BROKER, "alice", "mallory")
     kerberos_realm.change_keys("mallory")  # now the keytab is of no use
     return kerberos_realm
+
+
+class At(NamedTuple):
+    """A listener of a broker. files: with TLS, what its clients trust."""
+
+    servers: str
+    files: CertificateFiles | None = None
+
+    @property
+    def protocol(self) -> str:
+        return "SASL_PLAINTEXT" if self.files is None else "SASL_SSL"
+
+    @property
+    def java(self) -> dict[str, str]:
+        """Of Java's clients and ours."""
+        return {"security.protocol": self.protocol, **({} if self.files is None else self.files.trust())}
+
+    @property
+    def librdkafka(self) -> dict[str, str]:
+        trusted = {} if self.files is None else {"ssl.ca.location": str(self.files.authority_pem)}
+        return {"security.protocol": self.protocol, **trusted}
+
+    @property
+    def authority(self) -> str | None:
+        return None if self.files is None else str(self.files.authority_pem)
 
 
 def broker_settings(realm: KerberosRealm, port: int, sasl_port: int) -> dict[str, str]:
@@ -62,31 +90,43 @@ def underscored(settings: dict[str, str]) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def sasl(
+def listeners(
     realm: KerberosRealm, kafka_zookeeper: ZookeeperServer, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[str]:
-    """Address of a broker of ours that asks for a login."""
-    port, sasl_port = free_port(), free_port()
+) -> Iterator[dict[str, At]]:
+    """Of a broker of ours that asks for logins, by their protocol."""
+    port, sasl_port, tls_port = free_port(), free_port(), free_port()
+    files = CertificateFiles(tmp_path_factory.mktemp("certificates"))
     folder, connect = tmp_path_factory.mktemp("broker"), f"{kafka_zookeeper.connect}/kerberos-clients"
-    with BrokerProcess(folder, connect, port=port, settings=broker_settings(realm, port, sasl_port)) as broker:
+    settings = {**broker_settings(realm, port, sasl_port), **files.broker()}
+    settings["listeners"] += f",SASL_SSL://localhost:{tls_port}"
+    settings["listener.name.sasl_ssl.gssapi.sasl.jaas.config"] = krb5_entry(realm.by_keytab(BROKER))
+    with BrokerProcess(folder, connect, port=port, settings=settings) as broker:
         create_topic([broker.bootstrap], "t", 1)
-        yield f"localhost:{sasl_port}"
+        yield {each.protocol: each for each in (At(f"localhost:{sasl_port}"), At(f"localhost:{tls_port}", files))}
 
 
-def produced_by_us(address: str, settings: dict[str, str]) -> int:
-    with Producer({"bootstrap.servers": address, **settings}) as producer:
+@pytest.fixture(params=["SASL_PLAINTEXT", pytest.param("SASL_SSL", marks=pytest.mark.slow)])
+def sasl(listeners: dict[str, At], request: pytest.FixtureRequest) -> At:
+    return listeners[request.param]
+
+
+def produced_by_us(at: At, settings: dict[str, str]) -> int:
+    with Producer({"bootstrap.servers": at.servers, **settings, **at.java}) as producer:
         return producer.send("t", b"v").result(TIMEOUT_S).offset
 
 
-def test_our_clients(realm: KerberosRealm, sasl: str, tmp_path: Path) -> None:
+def test_our_clients(realm: KerberosRealm, sasl: At, tmp_path: Path) -> None:
     assert produced_by_us(sasl, client_settings(realm)) >= 0
+    with pytest.raises(AuthenticationError):
+        produced_by_us(sasl, client_settings(realm, "mallory"))
     realm.kinit("alice", tmp_path / "tickets")
     cached = {"sasl.jaas.config": krb5_entry({"useTicketCache": "true", "ticketCache": tmp_path / "tickets"})}
-    with AdminClient({"bootstrap.servers": sasl, **client_settings(realm), **cached}) as admin:
+    settings = {"bootstrap.servers": sasl.servers, **client_settings(realm), **sasl.java, **cached}
+    with AdminClient(settings) as admin:
         assert "t" in admin.list_topics()
 
 
-def test_kcat(realm: KerberosRealm, sasl: str, tmp_path: Path) -> None:
+def test_kcat(realm: KerberosRealm, sasl: At, tmp_path: Path) -> None:
     """librdkafka with Cyrus SASL, which runs kinit itself."""
     program = shutil.which("kcat")
     if program is None:
@@ -95,13 +135,13 @@ def test_kcat(realm: KerberosRealm, sasl: str, tmp_path: Path) -> None:
     def listed(principal: str) -> subprocess.CompletedProcess[str]:
         cache = tmp_path / f"tickets-{principal}"
         given = {
-            "security.protocol": "SASL_PLAINTEXT", "sasl.mechanisms": "GSSAPI", "sasl.kerberos.service.name": "kafka",
+            **sasl.librdkafka, "sasl.mechanisms": "GSSAPI", "sasl.kerberos.service.name": "kafka",
             "sasl.kerberos.principal": principal, "sasl.kerberos.keytab": str(realm.keytab(principal)),
             "sasl.kerberos.kinit.cmd": f"kinit -c {cache} -t {realm.keytab(principal)} -k {principal}",
         }  # fmt: skip
         options = [f"-X{name}={value}" for name, value in given.items()]
         return subprocess.run(
-            [program, "-b", sasl, "-L", "-m", "5", *options],
+            [program, "-b", sasl.servers, "-L", "-m", "5", *options],
             env={**realm.environment, "KRB5CCNAME": f"FILE:{cache}"}, capture_output=True, text=True, timeout=TIMEOUT_S,
         )  # fmt: skip
 
@@ -113,48 +153,69 @@ def test_kcat(realm: KerberosRealm, sasl: str, tmp_path: Path) -> None:
     assert listed("mallory").returncode != 0
 
 
-def python_settings(realm: KerberosRealm, sasl: str) -> dict[str, Any]:
+@pytest.fixture
+def no_ticket(realm: KerberosRealm) -> Iterator[None]:
+    yield
+    realm.tickets.unlink(missing_ok=True)
+
+
+def python_settings(sasl: At) -> dict[str, Any]:
     """Of the libraries that take the ticket in the user's own cache."""
+    return {"bootstrap_servers": sasl.servers, "security_protocol": sasl.protocol, "sasl_mechanism": "GSSAPI"}
+
+
+def test_kafka_python(realm: KerberosRealm, sasl: At, no_ticket: None) -> None:
+    def sent() -> int:
+        producer = kafka.KafkaProducer(
+            **python_settings(sasl), ssl_cafile=sasl.authority, bootstrap_timeout_ms=4_000, max_block_ms=4_000
+        )
+        try:
+            return int(producer.send("t", b"v").get(TIMEOUT_S).offset)
+        finally:
+            producer.close(1)
+
     realm.kinit("alice", realm.tickets)
-    return {"bootstrap_servers": sasl, "security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "GSSAPI"}
+    assert sent() >= 0
+    realm.tickets.unlink()
+    with pytest.raises(Exception):  # noqa: B017  # of gssapi, or a time-out
+        sent()
 
 
-def test_kafka_python(realm: KerberosRealm, sasl: str) -> None:
-    producer = kafka.KafkaProducer(**python_settings(realm, sasl))
-    try:
-        assert producer.send("t", b"v").get(TIMEOUT_S).offset >= 0
-    finally:
-        producer.close(1)
+def test_aiokafka(realm: KerberosRealm, sasl: At, no_ticket: None) -> None:
+    async def sent() -> int:
+        context = None if sasl.authority is None else ssl.create_default_context(cafile=sasl.authority)
+        async with aiokafka.AIOKafkaProducer(
+            **python_settings(sasl), ssl_context=context, request_timeout_ms=4_000
+        ) as producer:
+            return int((await producer.send_and_wait("t", b"v")).offset)
 
-
-def test_aiokafka(realm: KerberosRealm, sasl: str) -> None:
-    async def run() -> None:
-        async with aiokafka.AIOKafkaProducer(**python_settings(realm, sasl)) as producer:
-            assert (await producer.send_and_wait("t", b"v")).offset >= 0
-
-    asyncio.run(run())
+    realm.kinit("alice", realm.tickets)
+    assert asyncio.run(sent()) >= 0
+    realm.tickets.unlink()
+    with pytest.raises(Exception):  # noqa: B017  # of gssapi, or a time-out
+        asyncio.run(sent())
 
 
 @pytest.mark.slow
 @pytest.mark.core
 @pytest.mark.parametrize("release", ["apache_kafka", "newest_clients"])
-def test_java(realm: KerberosRealm, sasl: str, request: pytest.FixtureRequest, release: str) -> None:
+def test_java(realm: KerberosRealm, sasl: At, request: pytest.FixtureRequest, release: str) -> None:
     jars: Jars = request.getfixturevalue(release)
-    right, wrong = (underscored(client_settings(realm, each)) for each in ("alice", "mallory"))
-    [sent] = java_clients.produce(jars, sasl, [RECORD], **right)
-    assert sent.offset in [each.offset for each in java_clients.consume(jars, sasl, ["t:0"], **right)]
+    right, wrong = (underscored({**client_settings(realm, each), **sasl.java}) for each in ("alice", "mallory"))
+    [sent] = java_clients.produce(jars, sasl.servers, [RECORD], **right)
+    assert sent.offset in [each.offset for each in java_clients.consume(jars, sasl.servers, ["t:0"], **right)]
     with pytest.raises(JavaFailed):
-        java_clients.produce(jars, sasl, [RECORD], **wrong)
+        java_clients.produce(jars, sasl.servers, [RECORD], **wrong)
 
 
 @pytest.mark.slow
 def test_apaches_tools_by_their_command_config(
-    realm: KerberosRealm, sasl: str, apache_kafka: Jars, tmp_path: Path
+    realm: KerberosRealm, sasl: At, apache_kafka: Jars, tmp_path: Path
 ) -> None:
     file = tmp_path / "client.properties"
-    file.write_text(property_text(client_settings(realm)))
+    file.write_text(property_text({**client_settings(realm), **sasl.java}))
     done = apache_kafka.run(
-        "kafka.admin.TopicCommand", "--bootstrap-server", sasl, "--command-config", str(file), "--list"
+        "kafka.admin.TopicCommand", "--bootstrap-server", sasl.servers, "--command-config", str(file), "--list"
     )
     assert done.exit_code == 0 and "t" in done.stdout.split(), done
 
@@ -186,7 +247,7 @@ def in_sync(broker: AnyBroker) -> list[int]:
 
 @pytest.mark.slow
 def test_a_java_client_of_0_9(
-    realm: KerberosRealm, sasl: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    realm: KerberosRealm, listeners: dict[str, At], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It knows GSSAPI alone, and sends its tokens without a handshake; its login entry is in a file."""
     try:
@@ -199,5 +260,6 @@ def test_a_java_client_of_0_9(
             "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED")  # fmt: skip
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", " ".join(java))
     settings = ("security.protocol=SASL_PLAINTEXT", "sasl.kerberos.service.name=kafka")
-    done = jars.run_source("OldProduce", sasl, *settings, stdin="none\tt\t1700000000000\t-\t76\n")
+    address = listeners["SASL_PLAINTEXT"].servers
+    done = jars.run_source("OldProduce", address, *settings, stdin="none\tt\t1700000000000\t-\t76\n")
     assert done.exit_code == 0 and int(done.lines[0]) >= 0, done

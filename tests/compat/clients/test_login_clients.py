@@ -25,6 +25,7 @@ from sasl_brokers import (
 )
 
 from kafka_py.security.sasl.oauth_tokens import unsecured_login
+from kafka_py.testing.client_access import provider_class
 from kafka_py.testing.peers import java_clients
 from kafka_py.testing.peers.apache import Jars
 from kafka_py.testing.peers.java_clients import JavaFailed, ToSend
@@ -121,12 +122,16 @@ def of_python(mechanism: str, password: str) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mechanism", ["PLAIN", *SCRAM])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_kafka_python(broker: Secured, mechanism: str) -> None:
     def produces(password: str) -> int:
-        producer = kafka.KafkaProducer(
-            bootstrap_servers=broker.sasl, bootstrap_timeout_ms=4_000, **of_python(mechanism, password)
-        )
+        settings = of_python(mechanism, password)
+        if mechanism == "OAUTHBEARER":
+            base, text = provider_class("kafka.net.sasl.oauth", "kafka.sasl.oauth"), token()
+            given = type("Given", (base,), {"token": lambda _: text if password == PASSWORD else "a.b.c"})
+            settings = {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": mechanism,
+                        "sasl_oauth_token_provider": given()}  # fmt: skip
+        producer = kafka.KafkaProducer(bootstrap_servers=broker.sasl, bootstrap_timeout_ms=4_000, **settings)
         try:
             return int(producer.send("t", b"v").get(TIMEOUT_S).offset)
         finally:
@@ -157,9 +162,7 @@ def test_aiokafka(broker: Secured, mechanism: str) -> None:
 # ---- Java
 
 
-JAVA = [("apache_kafka", mechanism) for mechanism in MECHANISMS]
-JAVA += [("newest_clients", mechanism) for mechanism in MECHANISMS if mechanism != "OAUTHBEARER"]
-"""The newest clients' unsigned tokens need Jackson, which they do not bring along."""
+JAVA = [(release, mechanism) for release in ("apache_kafka", "newest_clients") for mechanism in MECHANISMS]
 
 
 def underscored(settings: dict[str, str]) -> dict[str, str]:

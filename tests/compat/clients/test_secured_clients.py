@@ -130,11 +130,12 @@ OF_PYTHON: dict[str, RoundTrip] = {
     "ours": with_ours, "confluent": with_confluent, "kcat": with_kcat, "kafka-python": with_kafka_python,
     "aiokafka": with_aiokafka,
 }  # fmt: skip
+JAVA = {"java-2.8.2": "apache_kafka", "java-newest": "newest_clients"}
 EVERY_DAY = {("ours", "SCRAM-SHA-256"), ("confluent", "SCRAM-SHA-512"), ("kafka-python", "PLAIN"),
              ("aiokafka", "OAUTHBEARER")}  # fmt: skip
 CASES = [
     pytest.param(client, mechanism, marks=() if (client, mechanism) in EVERY_DAY else pytest.mark.slow)
-    for client in (*OF_PYTHON, "java-2.8.2")
+    for client in (*OF_PYTHON, *JAVA)
     for mechanism in MECHANISMS
 ]
 
@@ -143,8 +144,8 @@ CASES = [
 def test_right_and_wrong_credentials(
     secured: KafkaCluster, request: pytest.FixtureRequest, client: str, mechanism: str
 ) -> None:
-    if client.startswith("java"):
-        round_trip = with_java(request.getfixturevalue("apache_kafka"))
+    if client in JAVA:
+        round_trip = with_java(request.getfixturevalue(JAVA[client]))
     else:
         round_trip = OF_PYTHON[client]
     topic = secured.create_topic(configs={"retention.ms": -1})
