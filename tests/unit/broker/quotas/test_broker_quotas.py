@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from kafka_py.base.supervision import Supervisor
 from kafka_py.broker.quotas.broker_quotas import BrokerQuotas
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.net.principal import Principal
@@ -47,3 +48,50 @@ def test_an_invalid_rate_of_an_address_is_ignored(value: str, caplog: pytest.Log
     asyncio.run(quotas.apply("ips/10.1.2.3", {"connection_creation_rate": value}))
     assert quotas.addresses.record("10.1.2.3", 0.0) == 0.0
     assert "10.1.2.3" in caplog.text
+
+
+def test_rates_of_all_addresses_and_of_single_ones() -> None:
+    quotas = fresh()
+    addresses = quotas.addresses
+
+    def applied(entity: str, rate: str | None) -> None:
+        settings = {} if rate is None else {"connection_creation_rate": rate}
+        asyncio.run(quotas.apply(f"ips/{entity}", settings))
+
+    applied("<default>", "0")
+    assert addresses.record("10.1.2.3", 0.0) == 1000.0
+    applied("10.1.2.3", "1000")
+    assert addresses.record("10.1.2.3", 0.0) == 0.0
+    applied("2001%3Adb8%3A%3A1", "1000")
+    assert (addresses.record("2001:db8::1", 0.0), addresses.record("2001:db8::2", 0.0)) == (0.0, 1000.0)
+    applied("<default>", "2147483647")  # as good as none
+    addresses.rates.clear()
+    assert addresses.record("10.1.2.4", 0.0) == 0.0
+    assert addresses.rates == {}
+    applied("10.1.2.3", None)
+    assert addresses.record("10.1.2.3", 0.0) == 0.0
+    assert addresses.rates == {}
+
+
+def test_idle_budgets_and_addresses_are_removed_by_a_scan() -> None:
+    clock = ManualClock()
+    quotas = BrokerQuotas(BrokerConfig.parse({"zookeeper.connect": "z"}), clock)
+    scans: list[Any] = []
+
+    async def scenario() -> None:
+        await quotas.apply("clients/c", {"producer_byte_rate": "5"})
+        await quotas.apply("ips/10.1.2.3", {"connection_creation_rate": "5"})
+        quotas.clients.produce.budget_of((ALICE, "c")).charge(1, clock.monotonic_ms())
+        quotas.addresses.record("10.1.2.3", clock.monotonic_ms())
+        supervisor = Supervisor(clock)
+        quotas.start(lambda interval_ms, work, _name: scans.append((interval_ms, work)), supervisor)
+        [(interval_ms, scan)] = scans
+        assert interval_ms == 30_000
+        for wait_ms, left in ((0, 1), (3_602_000, 0)):
+            clock.advance(wait_ms)
+            scan()
+            await asyncio.sleep(0)
+            assert (len(quotas.clients.produce.budgets), len(quotas.addresses.rates)) == (left, left)
+        await supervisor.close()
+
+    asyncio.run(scenario())

@@ -121,6 +121,28 @@ def test_invented_client_ids_take_bounded_memory() -> None:
     assert charge(produce, ALICE, "over", 0, 2.0) > 1900  # whom it would help to be forgotten is remembered
 
 
+def test_clients_that_share_a_budget_are_not_all_noted() -> None:
+    clients = quotas()
+    run(clients.applying(QuotaEntity("alice", None), {"producer_byte_rate": "500"}))
+    produce = clients.produce
+    most = max(charge(produce, ALICE, f"invented {number}", 0, 0.0) or len(produce.known) for number in range(9000))
+    assert (len(produce.budgets), most) == (1, manager_module._MOST_NOTED)
+
+
+def test_a_forgotten_budget_is_not_charged_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(manager_module, "MOST_BUDGETS", 20)
+    clients = quotas()
+    clients.produce._full_at = 20
+    run(clients.applying(QuotaEntity(None, "<default>"), {"producer_byte_rate": "500"}))
+    for number in range(21):
+        charge(clients.produce, ALICE, f"c{number}", 1, 0.0)
+    era = clients.era.number
+    charge(clients.produce, ALICE, "c0", 1, 0.0)
+    assert ("", "c0") in [budget.tags for budget in clients.produce.budgets]
+    assert clients.produce.budget_of((ALICE, "c0")) in clients.produce.budgets
+    assert clients.era.number == era > 0
+
+
 def test_budgets_over_their_limits_are_not_looked_at_for_each_new_client(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(manager_module, "MOST_BUDGETS", 20)
     monkeypatch.setattr(manager_module, "_LOOKED_AT_WHEN_FULL", 5)
@@ -192,6 +214,42 @@ def test_strict_mutations_are_refused_topic_by_topic() -> None:
     other = Mutations(clients.mutation, (ANONYMOUS, "c2"), lambda: now[0], is_strict=True)
     other.take(1000)
     assert other.throttle_ms == 0
+
+
+def test_a_bucket_that_is_just_empty_is_not_exhausted() -> None:
+    clients = quotas()
+    run(clients.applying(CLIENT, {"controller_mutation_rate": "1.0"}))
+    budget = clients.mutation.budget_of((ANONYMOUS, "c1"))
+    assert budget.take(11, 0.0, is_strict=True) == (True, 0)
+    assert (budget.tokens, budget.is_over) == (0.0, False)
+    assert budget.take(1, 0.0, is_strict=True) == (True, 0)
+    assert (budget.tokens, budget.is_over) == (-1.0, True)
+    assert budget.take(1, 0.0, is_strict=True) == (False, 1000)
+
+
+def test_a_changed_limit_of_mutations_gives_no_new_tokens() -> None:
+    clients = quotas()
+    run(clients.applying(CLIENT, {"controller_mutation_rate": "1.0"}))
+    budget = clients.mutation.budget_of((ANONYMOUS, "c1"))
+    budget.take(13, 0.0, is_strict=True)
+    run(clients.applying(CLIENT, {"controller_mutation_rate": "2.0"}))
+    assert clients.mutation.budget_of((ANONYMOUS, "c1")) is budget
+    assert budget.take(1, 500.0, is_strict=True) == (False, 500)
+    run(clients.applying(CLIENT, {}))
+    assert budget.tokens == math.inf
+    run(clients.applying(CLIENT, {"controller_mutation_rate": "2.0"}))
+    assert budget.take(1, 600.0, is_strict=True) == (True, 0)
+
+
+def test_mutations_are_counted_without_a_limit_but_not_without_any_quota() -> None:
+    clients = quotas()
+    mutations = Mutations(clients.mutation, (ANONYMOUS, "c2"), lambda: 0.0, is_strict=True)
+    mutations.take(5)
+    assert clients.mutation.budgets == []
+    run(clients.applying(CLIENT, {"controller_mutation_rate": "1.0"}))
+    mutations.take(5)
+    [budget] = clients.mutation.budgets
+    assert (budget.tags, budget.total, budget.per_second(0.0)) == (("", "c2"), 5.0, 0.5)
 
 
 def test_permissive_mutations_throttle() -> None:

@@ -156,6 +156,14 @@ def test_a_level_counts_also_after_its_last_limit_was_removed() -> None:
     assert limits.limit_of(("bob", "")) is None
 
 
+def test_a_users_default_client_comes_before_a_client_of_the_default_user() -> None:
+    limits = ConfiguredLimits()
+    limits.set_limit(QuotaEntity("<default>", "c"), 1.0)
+    limits.set_limit(QuotaEntity("alice", "<default>"), 2.0)
+    assert limits.limit_of(limits.tags_of(("User", "alice"), "c")) == 2.0
+    assert limits.limit_of(limits.tags_of(("User", "bob"), "c")) == 1.0
+
+
 def test_a_user_who_is_called_default_is_not_the_default() -> None:
     limits = ConfiguredLimits()
     limits.set_limit(QuotaEntity("<default>", None), 1.0)
