@@ -1,0 +1,67 @@
+"""Topics as rows: trouble first, sums only of what is known."""
+
+from uuid import UUID
+
+from kafka_py.base.ids import TopicPartition
+from kafka_py.clients.admin.log_dirs import LogDirDescription, ReplicaInfo
+from kafka_py.clients.metadata import Node, PartitionInfo, TopicInfo
+from kafka_py.manager.pages import brokers, topics
+from kafka_py.manager.pages.topic_changes import hints_of
+from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot, LogBounds
+
+
+def topic(name: str, *rows: tuple[int, tuple[int, ...], tuple[int, ...]], internal: bool = False) -> TopicInfo:
+    """rows: leader, replicas, in-sync set."""
+    infos = [PartitionInfo(name, number, leader, 0, replicas, isr, ()) for number, (leader, replicas, isr) in
+             enumerate(rows)]  # fmt: skip
+    return TopicInfo(name, UUID(int=0), internal, tuple(infos))
+
+
+SNAPSHOT = ClusterSnapshot(
+    0,
+    controller_id=1,
+    nodes={1: Node(1, "a", 1), 2: Node(2, "b", 2, "rack")},
+    topics={
+        each.name: each
+        for each in (
+            topic("fine", (1, (1, 2), (1, 2))),
+            topic("behind", (1, (1, 2), (1,)), (1, (1, 2), (1,))),
+            topic("gone", (-1, (3,), (3,))),
+            topic("__internal", (2, (2,), (2,)), internal=True),
+        )
+    },
+    log_dirs={1: {"/d": LogDirDescription(None, {TopicPartition("fine", 0): ReplicaInfo(100, 0, False)})}},
+    offsets={TopicPartition("fine", 0): LogBounds(5, 15), TopicPartition("behind", 0): LogBounds(0, 1)},
+)
+
+
+def test_offline_topics_come_first_then_under_replicated_ones() -> None:
+    found = topics.in_order_of_trouble(SNAPSHOT, "", False)
+    assert [each.name for each in found] == ["gone", "behind", "fine"]
+    searched = topics.in_order_of_trouble(SNAPSHOT, "n", True)
+    assert [each.name for each in searched] == ["gone", "behind", "__internal", "fine"]
+
+
+def test_a_row_has_what_is_known() -> None:
+    fine, behind = SNAPSHOT.topics["fine"], SNAPSHOT.topics["behind"]
+    assert topics.records_of(SNAPSHOT, fine) == 10
+    assert topics.records_of(SNAPSHOT, behind) is None
+    assert topics.sizes_of(SNAPSHOT) == {"fine": 100}
+    row = topics.topic_row(SNAPSHOT, behind, None, 7)
+    assert (row.partitions, row.replication_factor, row.under_replicated, row.offline) == (2, 2, 2, 0)
+
+
+def test_brokers_that_are_down_have_a_row_and_skew_is_from_the_average() -> None:
+    rows = {row.id: row for row in brokers.broker_rows(SNAPSHOT)}
+    assert [(row.id, row.is_alive, row.leads, row.follows) for row in rows.values()] == [
+        (1, True, 3, 0), (2, True, 1, 3), (3, False, 0, 1)
+    ]  # fmt: skip
+    assert (rows[1].leader_skew, rows[2].leader_skew) == (50, -50)
+    assert (rows[1].size_bytes, rows[2].size_bytes, rows[1].is_controller) == (100, None, True)
+    assert brokers.percent_off(0, 0) == 0
+
+
+def test_names_that_metrics_cannot_tell_apart_and_single_replicas_are_hinted_at() -> None:
+    assert hints_of("a.b", ["a_b", "c"], 1)[0] == "Metrics cannot tell a.b from a_b: they take dots for underscores."
+    assert len(hints_of("a.b", ["a.b"], 1)) == 1
+    assert hints_of("a", [], 3) == []
