@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kafka_py.base.properties import format_properties
+from kafka_py.cli.local_cluster import layout
 from kafka_py.cli.umbrella import bundle
 from kafka_py.testing.cluster import KafkaCluster
 from kafka_py.testing.processes import free_port
@@ -81,6 +82,21 @@ def test_the_archive_is_bounded_and_replaces_nothing(tmp_path: Path) -> None:
     with pytest.raises(bundle.CommandFailed, match="File exists"):
         bundle.main(arguments)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bundle.tar.gz", "logs"]
+
+
+def test_without_servers_it_takes_the_cluster_of_this_machine(tmp_path: Path) -> None:
+    folder, port = tmp_path / "cluster", free_port()
+    (folder / "broker-0").mkdir(parents=True)
+    layout.write(folder, layout.LocalCluster((port,), zookeeper="127.0.0.1:1"))
+    (folder / "broker-0" / "server.properties").write_text("broker.id=0\nssl.key.password=planted-key\n")
+    (folder / "broker-0" / "server.log").write_text("it has started with planted-key\n")
+    archive = tmp_path / "bundle.tar.gz"
+    assert bundle.main(["--data", str(folder), "--file", str(archive)]) == 0
+    texts = texts_in(archive)
+    assert "broker.id=0" in texts["settings/0-server.properties"]
+    assert texts["logs/0-server.log"] == "it has started with [hidden]\n"
+    assert f"127.0.0.1:{port}" in texts["doctor.json"]
+    assert not any("planted" in text for text in texts.values())
 
 
 def test_nothing_to_take_is_a_wrong_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -159,14 +159,17 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 64 MiB."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(folder)], check=True)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(folder)], capture_output=True, text=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"no file system may be mounted: {mounted.stderr.strip()}")
     try:
         yield folder
     finally:
         subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small file system")
 def test_fault_a_disk_that_is_nearly_full(tmp_path: Path, zookeeper: ZookeeperServer, small_disk: Path) -> None:
     broker = BrokerProcess(
         tmp_path / "broker", f"{zookeeper.connect}/doctor-disk", settings={"auto.create.topics.enable": "false"},
