@@ -17,7 +17,7 @@ SECTIONS: dict[str, list[str]] = {
         "migration.md",
     ],
     "Security": ["security.md", "securing-a-cluster.md"],
-    "Clients": ["clients.md", "recipes.md", "patterns.md", "examples/README.md"],
+    "Clients": ["clients.md", "other-clients.md", "recipes.md", "patterns.md", "examples/README.md"],
     "Spark": ["pipeline.md", "exactly-once-sink.md"],
     "Comparisons": ["differences.md", "comparisons.md"],
     "Reference": [
