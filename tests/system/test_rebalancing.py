@@ -28,6 +28,7 @@ LONG = "KAFKA_PY_LONG" in os.environ
 TOPICS = 20 if LONG else 4
 PARTITIONS = 50 if LONG else 10
 RECORDS_PER_STEP = 100
+MOST_INTERRUPTIONS = 40 if LONG else 12
 TIMEOUT_S = 1500 if LONG else 240
 COMMAND = [sys.executable, "-P", "-m", "kafka_py.cli.umbrella.main", "rebalance"]
 
@@ -199,7 +200,8 @@ def test_a_rebalance_that_is_killed_again_and_again_ends_as_if_it_had_not_been(l
     while True:
         kind = draw.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGINT])
         try:
-            _, errors = running.communicate(timeout=draw.uniform(0.8, 6 if LONG else 2.5))
+            patience = draw.uniform(0.8, 6 if LONG else 2.5) if rounds < MOST_INTERRUPTIONS else TIMEOUT_S
+            _, errors = running.communicate(timeout=patience)
             if running.returncode == 0:
                 break
             assert running.returncode in (130, -signal.SIGINT), errors

@@ -147,3 +147,9 @@ def test_every_tool_has_the_options_that_its_row_names(short: str) -> None:
     if short in ("console-consumer",):
         wanted -= {"--broker-list"}
     assert [name for name in wanted if name not in text] == []
+
+
+def test_a_command_that_does_something_without_words_gets_the_servers() -> None:
+    settings = {"bootstrap.servers": "b:1"}
+    assert with_settings([], ToolConnection(is_bare=True), settings) == ["--bootstrap-server", "b:1"]
+    assert with_settings([], ToolConnection(), settings) == []
