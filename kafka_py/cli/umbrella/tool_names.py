@@ -69,7 +69,9 @@ TOOLS = {
     "get-offsets": Tool(
         "cli.get_offsets", "first and last offsets of partitions", ToolConnection(instead=frozenset({"--broker-list"}))
     ),
-    "broker-api-versions": Tool("cli.broker_api_versions", "which requests the brokers know", _ADMIN),
+    "broker-api-versions": Tool(
+        "cli.broker_api_versions", "which requests the brokers know", ToolConnection(is_bare=True)
+    ),
     "cluster": Tool("cli.cluster", "the cluster's id", ToolConnection("--config", place=1)),
     "transactions": Tool("cli.transactions", "running and hanging transactions", _ADMIN),
     "streams-application-reset": Tool(

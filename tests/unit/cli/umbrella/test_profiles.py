@@ -110,6 +110,7 @@ ADMIN = ToolConnection()
         (["cluster-id"], ToolConnection("--config", place=1), ["cluster-id", "--bootstrap-server", "h:1"]),
         (["--help"], ADMIN, ["--help"]),
         ([], ADMIN, []),
+        ([], TOOLS["broker-api-versions"].connection, ["--bootstrap-server", "h:1"]),
     ],
 )
 def test_servers_become_the_tool_s_option_unless_they_are_given(
