@@ -47,6 +47,7 @@ class ReachFault(StrEnum):
     LOGIN_MECHANISM = "login mechanism"
     LOGIN_EXPECTED = "login expected"
     NOT_KAFKA = "not Kafka"
+    TOO_OLD = "too old"
 
 
 class CertificateSeen(NamedTuple):

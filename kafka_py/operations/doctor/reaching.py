@@ -27,6 +27,8 @@ from kafka_py.wire.apis import APIS, ApiKey
 from kafka_py.wire.messages.metadata import MetadataRequest
 from kafka_py.wire.primitives import MalformedMessage
 
+METADATA_OF_0_11 = 4
+"""The first version in which a client can decline that topics are created by its asking."""
 _PORT_FAULTS = {
     errno.ECONNREFUSED: (ReachFault.REFUSED, "the connection is refused: nothing listens on this port"),
     errno.ENETUNREACH: (ReachFault.UNREACHABLE, "no route to this network"),
@@ -70,7 +72,7 @@ async def reach(approach: Approach, host: str, port: int) -> Reached:
         if outcome.fault is not None:
             return seen._replace(failed=ReachStep.TLS, fault=outcome.fault, detail=outcome.detail)
     seen = await _ask(approach, seen)
-    if seen.failed is ReachStep.API and not approach.has_tls:
+    if seen.failed is ReachStep.API and seen.versions is None and not approach.has_tls:
         loop = asyncio.get_running_loop()
         if await loop.run_in_executor(None, speaks_tls, connected, port, approach.timeout_s):
             detail = "a TLS handshake is answered there"
@@ -128,7 +130,10 @@ async def _ask(approach: Approach, seen: Reached) -> Reached:
                 versions={int(key): VersionRange(*versions) for key, versions in connection.versions.items()}
             )
             newest = min(APIS[ApiKey.METADATA].max_version, connection.versions[ApiKey.METADATA][1])
-            request = MetadataRequest(topics=[] if newest else None, allow_auto_topic_creation=False)
+            if newest < METADATA_OF_0_11:
+                detail = f"its newest version of Metadata is {newest}"
+                return seen._replace(failed=ReachStep.API, fault=ReachFault.TOO_OLD, detail=detail)
+            request = MetadataRequest(topics=[], allow_auto_topic_creation=False)
             return _seen_cluster(seen, await connection.send(request, newest))
     except (ConnectionLost, TimeoutError, KafkaError, MalformedMessage, KeyError) as error:
         return _no_response(approach, seen, error)

@@ -8,20 +8,20 @@ import random
 import time
 
 import pytest
+from old_broker import OldBroker
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.records.batch import iter_headers
 from kafka_py.records.compression import Codec
 from kafka_py.records.legacy_builder import LegacyBuilder
-from kafka_py.testing.broker import AnyBroker, BrokerProcess
-from kafka_py.testing.peers import apache, java_clients
-from kafka_py.testing.peers.apache import LEAST_CLEANER_BYTES, QUICK_JVM
+from kafka_py.testing.broker import BrokerProcess
+from kafka_py.testing.peers import java_clients
+from kafka_py.testing.peers.apache import LEAST_CLEANER_BYTES
 from kafka_py.testing.peers.java_clients import ToSend
 from kafka_py.testing.peers.wire_client import WireClient
 from kafka_py.testing.processes import wait_until
 from kafka_py.wire.messages.create_topics import CreatableTopic, CreateableTopicConfig, CreateTopicsRequest
 from kafka_py.wire.messages.find_coordinator import FindCoordinatorRequest
-from kafka_py.wire.messages.metadata import MetadataRequest
 from kafka_py.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -40,25 +40,6 @@ PARTITIONS = [f"{topic}:0" for topic in TOPICS if topic != "compacted"]
 GROUP = "old-group"
 KEYS = 20
 READY_S = 60
-
-
-class OldBroker(AnyBroker):
-    """A broker of Apache Kafka 0.10.2.2; reflection that its Java allowed has to be allowed again."""
-
-    def __init__(self, folder, zookeeper_connect, **options):
-        reflection = ("--add-exports=java.base/sun.nio.ch=ALL-UNNAMED", "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
-                      "--add-opens=java.base/java.nio=ALL-UNNAMED")  # fmt: skip
-        program = apache.old_kafka().command("kafka.Kafka", jvm=(*QUICK_JVM, *reflection), log_level="INFO")
-        super().__init__(program, folder, zookeeper_connect, {}, options)
-
-    def wait_started(self, timeout_s=60):
-        self.wait_for_output(f"[Kafka Server {self.broker_id}], started", timeout_s)
-        self.wait_for(self._knows_itself, timeout_s, "the cluster's metadata")
-        return self
-
-    def _knows_itself(self):
-        with WireClient(self.bootstrap) as client:
-            return client.ask(MetadataRequest(topics=[]), 1).brokers
 
 
 class Journey:

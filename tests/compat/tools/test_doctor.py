@@ -5,13 +5,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from old_broker import OldBroker
 
 from kafka_py.clients import AdminClient, NewTopic
 from kafka_py.operations.doctor.diagnosis import diagnose
 from kafka_py.operations.doctor.examine import DoctorRequest
 from kafka_py.testing.certificate_files import CertificateFiles
 from kafka_py.testing.peers import apache
-from kafka_py.testing.peers.apache import ApacheBroker
+from kafka_py.testing.peers.apache import LEAST_CLEANER_BYTES, ApacheBroker
 from kafka_py.testing.processes import ZookeeperServer, free_ports
 
 PLAIN_LOGIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="{}" password="{}"{};'
@@ -75,6 +76,17 @@ def test_a_broker_of_apache_in_order_has_no_findings(broker: ApacheListeners) ->
     assert broker.found("OPEN") == []
     assert broker.found("SECURE", broker.trust) == []
     assert broker.found("LOGIN", login("alice-secret")) == []
+
+
+def test_fault_a_broker_that_is_older_than_present_clients(tmp_path: Path, zookeeper: ZookeeperServer) -> None:
+    try:
+        settings = {"log.cleaner.dedupe.buffer.size": LEAST_CLEANER_BYTES}
+        broker = OldBroker(tmp_path, f"{zookeeper.connect}/doctor-old", settings=settings)
+    except apache.Unavailable as why:
+        pytest.skip(str(why))
+    with broker:
+        report = asyncio.run(diagnose(DoctorRequest({"bootstrap.servers": broker.bootstrap})))
+    assert [finding.id for finding in report.findings] == ["release-too-old"]
 
 
 def test_faults_on_the_way_are_found_with_apache_as_well(broker: ApacheListeners) -> None:

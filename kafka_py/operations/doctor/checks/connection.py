@@ -183,6 +183,13 @@ def _login(reached: Reached, protocol: str) -> Explained:
 
 
 def _api(reached: Reached, _protocol: str) -> Explained:
+    if reached.fault is ReachFault.TOO_OLD:
+        return (
+            "release-too-old",
+            f"The broker at {reached.where} is older than Kafka 0.11: {reached.detail}.",
+            "It has no idempotent producers, transactions or record headers, and present clients do not speak with it.",
+            "Upgrade it: first to 2.8, one broker after the other, with the old inter.broker.protocol.version.",
+        )
     return (
         "no-kafka",
         f"What answers at {reached.where} does not speak Kafka's protocol: {reached.detail}.",

@@ -28,6 +28,7 @@ CASES = [
     (ReachStep.LOGIN, ReachFault.NOT_KAFKA, "login-failed", "listener.security.protocol.map"),
     (ReachStep.API, ReachFault.NOT_KAFKA, "no-kafka", "listeners"),
     (ReachStep.API, ReachFault.NO_ANSWER, "no-answer", "process and log"),
+    (ReachStep.API, ReachFault.TOO_OLD, "release-too-old", "Upgrade"),
     (ReachStep.TLS, ReachFault.NO_ANSWER, "no-answer", "process and log"),
 ]
 
