@@ -15,7 +15,7 @@ import select
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -133,10 +133,13 @@ class OtherClient(threading.Thread):
 
 
 @contextlib.contextmanager
-def running(connect: str, directory: Path) -> Iterator[tuple[Server, int]]:
+def running(
+    connect: str, directory: Path, settings: Mapping[str, str] | None = None
+) -> Iterator[tuple[Server, int]]:
     """A broker, and the port of its listener with logins."""
     ports = {"PLAINTEXT": free_port(), "SASL_PLAINTEXT": free_port()}
     settings = {
+        **(settings or {}),
         "listeners": ",".join(f"{name}://127.0.0.1:{port}" for name, port in ports.items()),
         "sasl.enabled.mechanisms": "PLAIN",
         "listener.name.sasl_plaintext.plain.sasl.jaas.config": f'{MODULES["PLAIN"]} required user_{USER}="{PASSWORD}";',

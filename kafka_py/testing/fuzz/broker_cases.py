@@ -41,9 +41,13 @@ _PER_BROKER = 10_000
 _MOST_WAITING = 0.05
 """The share of requests that may wait for the time-out they gave, which may be far off."""
 
-_STATE_CHANGES = ("kafka_py.controller", "kafka_py.replication.role_changes", "kafka_py.broker.settings.live_config")
+_STATE_CHANGES = (
+    "kafka_py.controller", "kafka_py.replication.role_changes", "kafka_py.broker.settings.live_config",
+    "kafka_py.coordinator.groups.driver",
+)  # fmt: skip
 """Loggers whose errors without an exception belong to valid requests: replicas assigned to brokers that do not exist,
-the real controller deposed by a request that only a controller may send, a setting that nobody knows."""
+the real controller deposed by a request that only a controller may send, a setting that nobody knows, a group whose
+static members all stay away."""
 
 _SETTINGS = {
     "num.partitions": "2",
@@ -215,6 +219,17 @@ def _cases(broker: LocalBroker, chance: Random, peer: _Peer, errors: _ErrorsLogg
         return Case(name, seeds, feed)
 
     return [case(key, version) for key, api in APIS.items() for version in range(api.max_version + 1)]
+
+
+def random_requests(chance: Random, count: int) -> list[bytes]:
+    """Requests with random values of every API in every version, in turn, without their sizes."""
+    maker = MessageMaker(chance, _STRINGS, _special(chance))
+    kinds = [(APIS[key], version) for key in APIS for version in range(APIS[key].max_version + 1)]
+    chance.shuffle(kinds)
+    return [
+        encode_request(maker.make(api.request, version), version, 7, "fuzz")[4:]
+        for api, version in itertools.islice(itertools.cycle(kinds), count)
+    ]
 
 
 def _special(chance: Random) -> dict[str, Any]:

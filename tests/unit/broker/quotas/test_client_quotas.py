@@ -163,6 +163,8 @@ def test_a_value_that_is_no_number_is_no_limit(caplog: pytest.LogCaptureFixture)
     run(clients.applying(CLIENT, {"producer_byte_rate": "many", "consumer_byte_rate": "1"}))
     assert (clients.produce.is_on, clients.fetch.is_on) == (False, True)
     assert "producer_byte_rate" in caplog.text
+    run(clients.applying(CLIENT, {"consumer_byte_rate": "many"}))
+    assert clients.fetch.budget_of((ANONYMOUS, "c1")).limit is None
 
 
 def test_an_idle_budget_is_removed_and_begins_afresh() -> None:
@@ -273,10 +275,16 @@ def test_each_budget_has_its_metrics() -> None:
     budget = clients.produce.budget_of((ALICE, "c 1"))
     budget.charge(6000, clock.monotonic_ms())
     budget.note_throttled(2000, clock.monotonic_ms())
+    clients.produce.budget_of((ALICE, "calm")).charge(1, clock.monotonic_ms())
+    clients.produce.muted, clients.fetch.muted, clients.request.muted, clients.mutation.muted = 1, 2, 3, 4
+    clients.exempt.record(20.0, clock.monotonic_ms())
     found = {reading.mbean: reading.attributes for reading in registry.read()}
     assert found["kafka.server:type=Produce,user=alice,client-id=c 1"] == {"byte-rate": 600.0, "throttle-time": 2000.0}
-    assert found["kafka.server:type=Produce"] == {"queue-size": 0}
-    assert found["kafka.server:type=Request"] == {"queue-size": 0, "exempt-request-time": 0.0}
+    assert math.isnan(float(found["kafka.server:type=Produce,user=alice,client-id=calm"]["throttle-time"]))
+    assert found["kafka.server:type=Produce"] == {"queue-size": 1}
+    assert found["kafka.server:type=Fetch"] == {"queue-size": 2}
+    assert found["kafka.server:type=Request"] == {"queue-size": 3, "exempt-request-time": 2.0}
+    assert found["kafka.server:type=ControllerMutation"] == {"queue-size": 4}
 
 
 def test_throttle_times_are_those_of_a_minute() -> None:

@@ -407,6 +407,33 @@ def test_a_fetch_over_the_quota_is_not_charged() -> None:
     assert world.quotas.fetch.muted == 1
 
 
+def test_the_time_of_sending_counts_for_produce_too() -> None:
+    world = World(request_percentage=1000.0)
+    world.client.send_s = 0.02
+    for number, wait_ms in enumerate((0, 100, 2000), 1):  # in the same sample, and in another one
+        world.clock.advance(wait_ms)
+        world.ask(PRODUCE, 8, ProduceResponse(responses=[]))
+        [budget] = world.quotas.request.budgets
+        assert budget.total == pytest.approx(2.0 * number)
+
+
+def test_waiting_of_a_produce_request_is_free() -> None:
+    world = World(request_percentage=1.0)
+    parked: list[RequestContext] = []
+
+    def handle(_node: Any, context: RequestContext, _request: Any) -> Any:
+        world.clock.advance(10)
+        parked.append(context)
+        return ANSWERS_LATER
+
+    world.dispatcher._services[int(ApiKey.PRODUCE)].handle = handle
+    world.send(PRODUCE, 8)
+    world.clock.advance(5_000)
+    parked[0].answer(ProduceResponse(responses=[]))
+    [budget] = world.quotas.request.budgets
+    assert budget.total == pytest.approx(1.0)
+
+
 def test_waiting_is_free() -> None:
     async def scenario() -> None:
         world = World(request_percentage=1.0)
