@@ -28,7 +28,8 @@
       height: 200,
       legend: { show: series.lines.length > 1 },
       cursor: { y: false },
-      scales: { y: { range: (_, least, greatest) => [Math.min(0, least ?? 0), (greatest ?? 0) > 0 ? greatest * 1.05 : 1] } },
+      scales: { x: { range: (_, least, greatest) => least === greatest ? [least - 60, greatest + 60] : [least, greatest] },
+                y: { range: (_, least, greatest) => [Math.min(0, least ?? 0), (greatest ?? 0) > 0 ? greatest * 1.05 : 1] } },
       axes: [axis, { ...axis, size: 70, values: (_, values) => values.map((each) => shown(each, unit)) }],
       series: [{}, ...series.lines.map((each, index) => ({
         label: each.label, stroke: COLOURS[index % COLOURS.length], width: 2, spanGaps: false,

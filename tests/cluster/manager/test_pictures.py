@@ -1,0 +1,59 @@
+"""Pictures of the pages, for docs/manager.md: KAFKA_PY_PICTURES=docs/pictures makes them again."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+from kafka_py.clients import AdminClient, Consumer, NewTopic, Producer
+from kafka_py.testing.cluster import KafkaCluster
+
+PAGES = {
+    "clusters": "/",
+    "brokers": "/clusters/ours/brokers",
+    "broker": "/clusters/ours/brokers/0?search=log.&changed=true",
+    "topics": "/clusters/ours/topics",
+    "topic": "/clusters/ours/topics/orders",
+    "messages": "/clusters/ours/topics/orders/messages",
+    "groups": "/clusters/ours/groups",
+    "reassignment": "/clusters/ours/reassignments/plan?topic=orders&topic=payments",
+    "doctor": "/clusters/ours/doctor",
+    "history": "/clusters/ours/history",
+}
+HEADER = b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.fixture(scope="module")
+def cluster(kafka_cluster_factory: Callable[..., KafkaCluster]) -> Iterator[KafkaCluster]:
+    """Three brokers with a few topics, records and a group."""
+    with kafka_cluster_factory(brokers=3) as cluster:
+        properties = {"bootstrap.servers": cluster.bootstrap_servers}
+        with AdminClient(properties) as admin:
+            admin.create_topics([NewTopic(name, 4, 2) for name in ("orders", "payments", "shipments", "returns")]).all()
+        with Producer(properties) as producer:
+            for number in range(2_000):
+                name = ("orders", "payments", "shipments")[number % 3]
+                value = f'{{"id": {number}, "customer": "c{number % 7}", "total": {number % 90}.50}}'
+                producer.send(name, value.encode(), key=f"c{number % 7}".encode())
+        reading = {**properties, "group.id": "billing", "auto.offset.reset": "earliest", "max.poll.records": 200}
+        with Consumer(reading) as consumer:
+            consumer.subscribe(["orders"])
+            while not consumer.poll(1.0):
+                pass
+            consumer.commit()
+        yield cluster
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_picture_is_made_of_the_page(name: str, page: Page, tmp_path: Path) -> None:
+    folder = os.environ.get("KAFKA_PY_PICTURES")
+    path = (Path(folder) if folder else tmp_path) / f"{name}.png"
+    page.set_viewport_size({"width": 1100, "height": 720})
+    page.emulate_media(color_scheme="light")
+    answer = page.goto(PAGES[name])
+    assert answer is not None and answer.status == 200
+    page.wait_for_load_state("networkidle")
+    page.screenshot(path=path)
+    assert path.read_bytes().startswith(HEADER) and path.stat().st_size > 5_000
