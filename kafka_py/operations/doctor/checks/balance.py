@@ -12,16 +12,19 @@ TOLERATED = 0.3
 """A broker may have this part more or less than the average."""
 LEAST = 3
 """And as many partitions: in small clusters a few do not matter."""
+CHANCE = 3.0
+"""And this many times the square root of the average: the first broker of each new topic is drawn at random."""
 NOT_PREFERRED = 0.1
 """As leader.imbalance.per.broker.percentage."""
 
 
 def is_skewed(counts: Mapping[int, int]) -> bool:
-    """Whether one broker has far more or fewer than the average."""
+    """Whether one broker has far more or fewer than the average, and more than chance explains."""
     if len(counts) < 2:
         return False
     average = sum(counts.values()) / len(counts)
-    return any(abs(count - average) > max(LEAST, TOLERATED * average) for count in counts.values())
+    tolerated = max(LEAST, TOLERATED * average, CHANCE * average**0.5)
+    return any(abs(count - average) > tolerated for count in counts.values())
 
 
 def _counted(counts: Mapping[int, int], what: str) -> tuple[str, ...]:

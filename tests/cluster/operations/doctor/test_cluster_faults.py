@@ -83,7 +83,7 @@ def test_fault_a_topic_with_unclean_election(cluster: KafkaCluster, planted: Cal
 
 
 def test_fault_replicas_on_two_of_three_brokers(cluster: KafkaCluster, planted: Callable[[NewTopic], None]) -> None:
-    assignment = {number: [number % 2, (number + 1) % 2] for number in range(20)}
+    assignment = {number: [number % 2, (number + 1) % 2] for number in range(40)}
     planted(NewTopic("crowded", replica_assignments=assignment, configs={"min.insync.replicas": "1"}))
     finding = the(diagnosed(cluster.bootstrap_servers), "replica-skew", Severity.WARNING)
     assert "kafka-py rebalance" in finding.repair

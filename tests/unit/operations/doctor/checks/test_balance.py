@@ -15,6 +15,8 @@ def test_a_few_partitions_more_are_no_skew_but_many_are() -> None:
     assert balance.is_skewed({1: 30, 2: 30, 3: 0})
     assert not balance.is_skewed({1: 100, 2: 110, 3: 90})
     assert not balance.is_skewed({1: 100})
+    assert not balance.is_skewed({1: 17, 2: 8, 3: 5})  # thirty topics of one partition, by chance
+    assert balance.is_skewed({1: 1000, 2: 1000, 3: 600})
 
 
 def test_leaders_away_from_their_preferred_replica_are_found() -> None:
