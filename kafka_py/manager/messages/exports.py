@@ -53,7 +53,7 @@ def json_line(message: TopicMessage) -> str:
         "key_size": message.key.size,
         "value_size": message.value.size,
     }
-    if message.key.is_cut or message.value.is_cut:
+    if message.key.is_cut or message.value.is_cut or message.more_headers:
         shown["is_cut"] = True
     return json.dumps(shown) + "\n"
 

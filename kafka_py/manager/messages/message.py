@@ -17,6 +17,8 @@ NO_DOCUMENT: Final = _AbsentDocument()
 
 NULL_SIZE = -1
 SHOWN_CHARACTERS = 4_096
+LEAST_OF_A_HEADER = 16
+"""What an empty header counts, so that very many of them are bounded as well."""
 EXPORTED_CHARACTERS = 4 * 1024 * 1024
 
 
@@ -53,7 +55,7 @@ class MessageHeader(NamedTuple):
 
 
 class TopicMessage(NamedTuple):
-    """One record, decoded. timestamp: ms UTC, -1 where it has none."""
+    """One record, decoded. timestamp: ms UTC, -1 where it has none. more_headers: those that were left out."""
 
     topic: str
     partition: int
@@ -63,13 +65,23 @@ class TopicMessage(NamedTuple):
     key: MessageField
     value: MessageField
     headers: tuple[MessageHeader, ...] = ()
+    more_headers: int = 0
 
     def cut_to(self, characters: int) -> TopicMessage:
-        """The message with so much of each of its texts, names of headers included."""
-        headers = tuple(
-            MessageHeader(header.name[:characters], header.field.cut_to(characters)) for header in self.headers
+        """The message with so much of its key, of its value, and of its headers together."""
+        headers: list[MessageHeader] = []
+        left = characters
+        for header in self.headers:
+            if left <= 0:
+                break
+            headers.append(MessageHeader(header.name[:left], header.field.cut_to(left)))
+            left -= len(header.name) + len(headers[-1].field.text) + LEAST_OF_A_HEADER
+        return self._replace(
+            key=self.key.cut_to(characters),
+            value=self.value.cut_to(characters),
+            headers=tuple(headers),
+            more_headers=self.more_headers + len(self.headers) - len(headers),
         )
-        return self._replace(key=self.key.cut_to(characters), value=self.value.cut_to(characters), headers=headers)
 
     @property
     def order(self) -> tuple[int, int, int]:

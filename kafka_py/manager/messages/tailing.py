@@ -70,6 +70,7 @@ def shown_message(message: TopicMessage) -> dict[str, Any]:
         "key": _shown_field(message.key),
         "value": _shown_field(message.value),
         "headers": [{"name": header.name, **_shown_field(header.field)} for header in message.headers],
+        "more_headers": message.more_headers,
     }
 
 

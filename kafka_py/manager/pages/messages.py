@@ -69,7 +69,7 @@ class HeaderRow(NamedTuple):
 
 
 class MessageRow(NamedTuple):
-    """One message. timestamp: ms UTC, -1 where it has none."""
+    """One message. timestamp: ms UTC, -1 where it has none. more_headers: those that are not shown."""
 
     partition: int
     offset: int
@@ -78,6 +78,7 @@ class MessageRow(NamedTuple):
     key: FieldRow
     value: FieldRow
     headers: list[HeaderRow]
+    more_headers: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,7 @@ def message_row(message: TopicMessage) -> MessageRow:
     return MessageRow(
         message.partition, message.offset, message.timestamp, message.timestamp_type, field_row(message.key),
         field_row(message.value), [HeaderRow(each.name, field_row(each.field)) for each in message.headers],
+        message.more_headers,
     )  # fmt: skip
 
 

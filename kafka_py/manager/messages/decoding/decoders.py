@@ -61,6 +61,7 @@ class RecordDecoder(NamedTuple):
                 MessageHeader(printable(str(name)), decode_field(_bytes(data), AUTO, NO_SCHEMAS))
                 for name, data in record.headers[:MOST_HEADERS]
             ),
+            max(0, len(record.headers) - MOST_HEADERS),
         )
 
     def _key_and_value(self, record: ConsumerRecord) -> tuple[MessageField, MessageField]:

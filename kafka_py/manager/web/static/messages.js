@@ -41,6 +41,7 @@
         field(item, header);
         list.append(item);
       }
+      if (message.more_headers) list.append(made("li", `and ${message.more_headers} more`));
       headers.append(list);
     }
     line.append(made("td", message.partition, "number"), offset, made("td", time), key, value, headers);

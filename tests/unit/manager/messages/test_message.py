@@ -25,6 +25,16 @@ def test_a_message_is_cut_with_its_size_kept():
     assert message.kept_characters == 30
 
 
+def test_very_many_headers_are_cut_together():
+    headers = tuple(MessageHeader(f"h{number}", MessageField("text", "x" * 30, 30)) for number in range(100))
+    empty = tuple(MessageHeader("", MessageField("text", "", 0)) for _ in range(1_000))
+    for some in (headers, empty):
+        cut = TopicMessage("t", 0, 0, 0, "", NULL_FIELD, NULL_FIELD, some).cut_to(200)
+        assert 0 < len(cut.headers) < 20 and len(cut.headers) + cut.more_headers == len(some)
+        assert cut.kept_characters <= 240
+    assert TopicMessage("t", 0, 0, 0, "", NULL_FIELD, NULL_FIELD, headers[:2]).cut_to(200).more_headers == 0
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
