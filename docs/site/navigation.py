@@ -7,6 +7,7 @@ SECTIONS: dict[str, list[str]] = {
     "Operations": [
         "operations.md",
         "manager.md",
+        "browsing-messages.md",
         "metrics.md",
         "doctor.md",
         "rebalancing.md",
