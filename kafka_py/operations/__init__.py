@@ -5,5 +5,6 @@
     doctor/        what is wrong with a cluster, and what repairs it
     groups/        consumer groups: their health, resets
     rebalancing/   plans that spread partitions, and their execution
+    replacement/   brokers of Apache Kafka replaced by ours, and back
     reassignments/  replicas moved to other brokers, as a user has planned
 """

@@ -10,6 +10,7 @@
     logs.py        what its processes write
     roll.py        restarts its brokers one by one
     top.py         brokers, topics and groups, live
+    replace.py     Apache's brokers replaced by ours, and back
     names.py       names of topics and groups for the completion
     web.py         the web manager, served
     check.py       what is wrong with a file of settings

@@ -26,12 +26,13 @@ COMMANDS = {
     "check": "what is wrong with a file of settings, of brokers, clients and pipelines",
     "top": "brokers, topics and groups with their rates, live in the terminal",
     "doctor": "what is wrong with a cluster or with the way to it, and what repairs it",
+    "replace": "replaces brokers of Apache Kafka by kafka_py's one by one, or back",
     "rebalance": "spreads partitions over brokers, in throttled steps",
     "bundle": "logs, settings without secrets, metrics and states in one archive",
 }
 """Modules in umbrella/, and what they are for."""
 
-OF_A_CLUSTER = dict.fromkeys(("doctor", "rebalance", "top"), ToolConnection(is_bare=True))
+OF_A_CLUSTER = dict.fromkeys(("doctor", "rebalance", "replace", "top"), ToolConnection(is_bare=True))
 """Commands that get the settings of a profile, as tools do."""
 
 FOR_SHELLS = {"completion": "kafka_py.cli.completion", "names": "kafka_py.cli.umbrella.names"}
