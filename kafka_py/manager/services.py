@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +18,10 @@ from kafka_py.manager.web.submissions import Submissions
 
 @dataclass(frozen=True, slots=True)
 class ManagerServices:
-    """users: None where nobody logs in. parts: what a page's subject keeps for the life of the manager, by name."""
+    """users: None where nobody logs in. parts: what a page's subject keeps for the life of the manager, by name.
+
+    password_checks: how many run at the same time, for each takes 16 MiB.
+    """
 
     settings: ManagerSettings
     environment: ClientEnvironment
@@ -28,6 +32,7 @@ class ManagerServices:
     submissions: Submissions
     users: UsersFile | None = None
     parts: dict[str, Any] = field(default_factory=dict)
+    password_checks: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
 
 
 def services_of(settings: ManagerSettings, environment: ClientEnvironment) -> ManagerServices:

@@ -23,8 +23,6 @@ from kafka_py.manager.services import ManagerServices
 
 COOKIE = "kafka_manager"
 ANONYMOUS = "anonymous"
-AT_ONCE = asyncio.Semaphore(2)
-"""Passwords that are checked at the same time: each takes 16 MiB."""
 
 
 class NotLoggedIn(Exception):
@@ -111,7 +109,7 @@ async def log_in(services: ManagerServices, name: str, password: str, address: s
     wait_ms = services.throttle.wait_ms(address, name)
     if wait_ms:
         raise LoginRefused(wait_ms)
-    async with AT_ONCE:
+    async with services.password_checks:
         user = await asyncio.to_thread(services.users.authenticate, name, password[:1_000])
     if user is None:
         services.throttle.failed(address, name)
