@@ -2,14 +2,14 @@
 
     kafka-py bundle --bootstrap-server localhost:9092 --logs /var/log/kafka --settings config/server.properties
 
-Without --bootstrap-server it takes the cluster of `kafka-py up` if there is one, else files of this machine alone.
+Without --bootstrap-server it takes the cluster of the profile, or that of `kafka-py up` with its logs and settings;
+without any, files of this machine alone.
 """
 
 from __future__ import annotations
 
 import argparse
 import logging
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from kafka_py.cli.umbrella.doctor import add_places
 from kafka_py.cli.umbrella.options import UmbrellaParser, folder_of
 
 if TYPE_CHECKING:
+    from kafka_py.cli.local_cluster.layout import LocalCluster
     from kafka_py.operations.bundle.collect import BundleRequest
     from kafka_py.operations.doctor.examine import DoctorRequest
 
@@ -50,9 +51,10 @@ def is_secret(name: str) -> bool:
     return not rows and is_secret_of_brokers(name)
 
 
-def request_of(options: argparse.Namespace, environment: Mapping[str, str]) -> BundleRequest:
+def request_of(options: argparse.Namespace) -> BundleRequest:
     """What the options ask for. Raises ConfigError, CommandFailed, UsageError."""
     from kafka_py.base.properties import read_properties
+    from kafka_py.cli.local_cluster import layout
     from kafka_py.operations.bundle.collect import BundleRequest
     from kafka_py.operations.bundle.entries import BundleLimits
 
@@ -60,20 +62,15 @@ def request_of(options: argparse.Namespace, environment: Mapping[str, str]) -> B
         raise UsageError("--max-mb and --timeout-ms must be above 0")
     settings = {file: read_properties(file) for file in options.settings or ()}
     logs = list(options.logs or ())
-    configs: dict[str, str] | None = None
-    if options.bootstrap_server is not None:
-        configs = admin_properties(options)
-    else:
-        from kafka_py.cli.local_cluster import layout
-
-        folder = folder_of(options)
-        cluster = layout.read(folder) if options.data or folder.is_dir() else None
-        if cluster is not None:
+    configs = admin_properties(options) if options.bootstrap_server is not None else None
+    folder = folder_of(options)
+    if options.data or (folder / layout.FILE).is_file():
+        cluster = layout.read_existing(folder)
+        if configs is None:
             configs = {**layout.client_settings(folder, cluster), "bootstrap.servers": cluster.bootstrap_servers}
-            logs += [str(layout.log_of(folder, name)) for name in cluster.names]
-            for name in cluster.names:
-                path = folder / name / ("zookeeper.properties" if name == layout.ZOOKEEPER else "server.properties")
-                settings.update({str(path): read_properties(path)} if path.is_file() else {})
+        if configs["bootstrap.servers"] == cluster.bootstrap_servers:
+            own, own_logs = _files_of(folder, cluster)
+            settings, logs = {**settings, **own}, [*logs, *own_logs]
     if configs is None and not settings and not logs:
         raise UsageError("Name a cluster by --bootstrap-server, or files by --logs and --settings")
     return BundleRequest(
@@ -83,6 +80,16 @@ def request_of(options: argparse.Namespace, environment: Mapping[str, str]) -> B
         logs=logs,
         limits=BundleLimits(total_bytes=options.max_mb * MiB),
     )
+
+
+def _files_of(folder: Path, cluster: LocalCluster) -> tuple[dict[str, dict[str, str]], list[str]]:
+    """Settings and logs of a cluster on this machine."""
+    from kafka_py.base.properties import read_properties
+    from kafka_py.cli.local_cluster.layout import ZOOKEEPER, log_of
+
+    files = [folder / name / f"{'zookeeper' if name == ZOOKEEPER else 'server'}.properties" for name in cluster.names]
+    settings = {str(path): read_properties(path) for path in files if path.is_file()}
+    return settings, [str(log_of(folder, name)) for name in cluster.names]
 
 
 def _doctor_request(options: argparse.Namespace, configs: Mapping[str, str]) -> DoctorRequest:
@@ -96,7 +103,7 @@ def _doctor_request(options: argparse.Namespace, configs: Mapping[str, str]) -> 
 
 def main(arguments: Sequence[str]) -> int:
     options = parser().parse(arguments)
-    request = request_of(options, os.environ)
+    request = request_of(options)
     logging.getLogger("kafka_py").setLevel(logging.CRITICAL)  # what fails is in bundle.json
     import asyncio
     from datetime import UTC, datetime

@@ -32,7 +32,7 @@ COMMANDS = {
 }
 """Modules in umbrella/, and what they are for."""
 
-OF_A_CLUSTER = dict.fromkeys(("doctor", "rebalance", "replace", "top"), ToolConnection(is_bare=True))
+OF_A_CLUSTER = dict.fromkeys(("doctor", "bundle", "rebalance", "replace", "top"), ToolConnection(is_bare=True))
 """Commands that get the settings of a profile, as tools do."""
 
 FOR_SHELLS = {"completion": "kafka_py.cli.completion", "names": "kafka_py.cli.umbrella.names"}
