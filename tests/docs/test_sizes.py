@@ -15,6 +15,7 @@ PLACES = ("kafka_py", "tests", "benchmarks", "bin", "config", "docs")
 TABLES = {
     "kafka_py/wire/messages": "one file per API",
     "bin": "one script per command",
+    "docs": "one page per subject, arranged by docs/site/navigation.py",
 }
 LONG_FUNCTIONS = {
     "kafka_py/clients/producer/accumulator.py: append": "runs for every record that is sent; a call would cost more",
