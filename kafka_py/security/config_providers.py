@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
 from kafka_py.base.errors import ConfigError
-from kafka_py.base.plugins import load_class
+from kafka_py.base.plugins import make_plugin
 from kafka_py.base.properties import parse_properties
 
 _log = logging.getLogger(__name__)
@@ -54,14 +54,27 @@ class DirectoryProvider:
         if not folder.is_dir():
             _log.warning("The path %s of a config provider is not a directory", path)
             return {}
-        values = {}
-        for file in sorted(folder.iterdir()):
-            if file.is_file():
-                try:
-                    values[file.name] = file.read_text(encoding="utf-8")
-                except (OSError, UnicodeDecodeError):
-                    raise ConfigError(f"Could not read file {file} for property {file.name}") from None
-        return values
+        return _Files(folder)
+
+
+class _Files(Mapping[str, str]):
+    """The contents of a directory's files; those that nothing refers to are not read, for they may be no texts."""
+
+    def __init__(self, folder: Path) -> None:
+        self._files = {file.name: file for file in folder.iterdir() if file.is_file()}
+
+    def __getitem__(self, name: str) -> str:
+        file = self._files[name]
+        try:
+            return file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            raise ConfigError(f"Could not read file {file} for property {name}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
 
 
 _BUILT_IN: dict[str, type[Provider]] = {
@@ -82,11 +95,18 @@ def resolved(properties: Mapping[str, Any]) -> dict[str, Any]:
         provider = providers.get(name)
         if provider is None:
             return reference[0]
-        values = found.get((name, path))
-        if values is None:
-            values = found[name, path] = provider.get(path)
-        value = values.get(key)
-        return reference[0] if value is None else value
+        try:
+            values = found.get((name, path))
+            if values is None:
+                values = found[name, path] = provider.get(path)
+            value = values.get(key)
+        except ConfigError:
+            raise
+        except Exception as error:
+            # what a user's class says may quote what it has read
+            problem = f"{PROVIDERS}.{name} cannot give a value for {reference[0]}: {type(error).__name__}"
+            raise ConfigError(problem) from error
+        return reference[0] if value is None else str(value)
 
     return {
         name: _REFERENCE.sub(value_of, value) if isinstance(value, str) and not name.startswith(PROVIDERS) else value
@@ -103,11 +123,7 @@ def _providers(properties: Mapping[str, Any]) -> dict[str, Provider]:
         wanted = str(properties.get(f"{prefix}class") or "")
         if not wanted:
             raise ConfigError(f"Missing required configuration {prefix}class: {PROVIDERS} names {name}")
-        made = _BUILT_IN[wanted]() if wanted in _BUILT_IN else load_class(f"{prefix}class", wanted)()
-        configure = getattr(made, "configure", None)
-        if configure is not None:
-            parameters = f"{prefix}param."
-            configure({key.removeprefix(parameters): value for key, value in properties.items()
-                       if key.startswith(parameters)})  # fmt: skip
-        providers[name] = made
+        parameters = f"{prefix}param."
+        given = {key.removeprefix(parameters): value for key, value in properties.items() if key.startswith(parameters)}
+        providers[name] = make_plugin(f"{prefix}class", _BUILT_IN.get(wanted, wanted), ("get",), given)
     return providers

@@ -67,7 +67,10 @@ def _parse_rule(text: str) -> KerberosRule:
     if found["count"] is None:
         return KerberosRule()
     try:
-        pattern, old = (None if found[name] is None else re.compile(found[name]) for name in ("pattern", "old"))
+        # as in Java `\w` and the like are ASCII: a rule for those letters lets no others in
+        pattern, old = (
+            None if found[name] is None else re.compile(found[name], re.ASCII) for name in ("pattern", "old")
+        )
     except re.error as error:
         raise ConfigError(f"{_SETTING}: the rule {text!r} has an invalid expression: {error}") from None
     count, new, is_global = int(found["count"]), found["new"] or "", found["all"] is not None

@@ -78,7 +78,7 @@ def _parsed(text: str, setting: str) -> list[_MappingRule]:
             rules.append(_MappingRule())
             continue
         try:
-            pattern = re.compile(_unprotected(match[2]))
+            pattern = re.compile(_unprotected(match[2]), re.ASCII)  # as in Java `\w` and the like
         except re.error as error:
             raise ConfigError(f"{setting}: invalid pattern {match[2]!r}: {error}") from None
         rules.append(_MappingRule(pattern, _unprotected(match[3]), match[4]))
