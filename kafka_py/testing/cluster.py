@@ -22,11 +22,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from kafka_py.base.chance import Chance
 from kafka_py.cli.local_cluster.broker_view import Connect, plain_connection
 from kafka_py.cli.local_cluster.scram_accounts import create_accounts
 from kafka_py.cli.local_cluster.secured_socket import SecuredConnections
 from kafka_py.cli.local_cluster.security import (
     ADMIN,
+    BROKER,
     OAUTHBEARER,
     PLAIN,
     PROTOCOLS,
@@ -39,7 +41,10 @@ from kafka_py.testing import guard
 from kafka_py.testing.broker import BrokerProcess
 from kafka_py.testing.client_access import ClientAccess
 from kafka_py.testing.processes import NotReady, ZookeeperServer, free_ports
+from kafka_py.testing.secured_zookeeper import SecuredZookeeper, login_file
 from kafka_py.testing.topics import ask_metadata, create_topic
+from kafka_py.zk.secured.digest_md5 import DigestMd5
+from kafka_py.zk.secured.protection import UNSECURED, SessionProtection
 
 Settings = Mapping[str, str | int | float | bool]
 
@@ -66,6 +71,7 @@ class KafkaCluster:
         security: str | None = None,
         users: Mapping[str, str] | None = None,
         zookeeper: ZookeeperServer | str | None = None,
+        secure_zookeeper: bool = False,
         folder: Path | None = None,
         timeout_s: float = START_TIMEOUT_S,
     ) -> None:
@@ -74,6 +80,9 @@ class KafkaCluster:
         zookeeper: a server that was started, or a connect string; the cluster gets a chroot of its own there. None
         starts one that ends with the cluster. folder: for logs and data, kept afterwards; None is a temporary one.
 
+        secure_zookeeper: the brokers log in at a ZooKeeper of their own, where only they may write
+        (zookeeper.set.acl); `zookeeper_login` is their KAFKA_OPTS, which tools past the brokers need as well.
+
         security: SSL, SASL_PLAINTEXT or SASL_SSL, for clients and between brokers; None is PLAINTEXT. users: names and
         passwords, alice's unless given; `admin` is always there, a super user.
         """
@@ -81,6 +90,11 @@ class KafkaCluster:
             raise ValueError(f"a cluster has at least one broker, not {brokers}")
         if security not in (None, *PROTOCOLS):
             raise ValueError(f"security is one of {', '.join(PROTOCOLS)}, not {security}")
+        if secure_zookeeper and zookeeper is not None:
+            raise ValueError("secure_zookeeper is for a ZooKeeper that the cluster starts itself")
+        self.zookeeper_login = ""
+        self._protection = UNSECURED
+        self._secures_zookeeper = secure_zookeeper
         self.brokers: list[BrokerProcess] = []
         self.started_in_s = 0.0
         self.timeout_s = timeout_s
@@ -156,15 +170,18 @@ class KafkaCluster:
             self._folder = self._make_folder()
             self._zookeeper_connect = self._find_zookeeper(self._folder)
             secured = self._secure(self._folder)
+            protected = {"zookeeper.set.acl": "true"} if self._secures_zookeeper else {}
             ports = free_ports(self._count)
             for number, port in enumerate(ports):
                 home = self._folder / f"broker-{number}"
                 listener = {"listeners": f"{self._protocol}://127.0.0.1:{port}"} if self._protocol else {}
                 broker = BrokerProcess(
                     home, self._zookeeper_connect, broker_id=number, port=port,
-                    settings={**listener, **secured, **self._settings},
+                    settings={**listener, **secured, **protected, **self._settings},
                 )  # fmt: skip
                 broker.connect = self._connect
+                if self.zookeeper_login:
+                    broker.environment["KAFKA_OPTS"] = self.zookeeper_login
                 self.brokers.append(broker)
                 broker.launch()
             self._wait_started()
@@ -184,10 +201,20 @@ class KafkaCluster:
 
     def _find_zookeeper(self, folder: Path) -> str:
         given = self._given_zookeeper
-        if given is None:
+        if given is None and self._secures_zookeeper:
+            given = self._own_zookeeper = self._secured_zookeeper(folder)
+        elif given is None:
             given = self._own_zookeeper = ZookeeperServer(folder / "zookeeper").start()
         connect = given if isinstance(given, str) else given.connect
         return f"{connect}/{folder.name}"
+
+    def _secured_zookeeper(self, folder: Path) -> ZookeeperServer:
+        """One that knows the brokers' name and password; their login file is beside its data."""
+        password = Chance().new_uuid().hex
+        server = SecuredZookeeper(folder / "zookeeper", {BROKER: password})
+        self.zookeeper_login = login_file(folder / "zookeeper-login.conf", BROKER, password)
+        self._protection = SessionProtection(login=DigestMd5(BROKER, password), protects=True)
+        return server.start()
 
     def _secure(self, folder: Path) -> dict[str, str]:
         """Makes certificates and users; the settings that brokers have because of them."""
@@ -196,7 +223,7 @@ class KafkaCluster:
         security = self.security = make(folder / "security", self._protocol, self._users, MECHANISMS)
         if security.has_logins:
             self._wait_for_zookeeper()
-            create_accounts(self._zookeeper_connect, security.passwords, self.timeout_s)
+            create_accounts(self._zookeeper_connect, security.passwords, self.timeout_s, self._protection)
         self._connect = SecuredConnections(security.client_settings(ADMIN))
         return security.broker_settings()
 

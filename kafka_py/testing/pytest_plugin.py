@@ -89,7 +89,8 @@ def kafka_cluster_factory(_kafka_zookeeper_coming_up: ZookeeperServer) -> Callab
     from kafka_py.testing.cluster import KafkaCluster
 
     def make(brokers: int = 1, **options: Any) -> KafkaCluster:
-        return KafkaCluster(brokers, **{"zookeeper": _kafka_zookeeper_coming_up, **options})
+        shared = None if options.get("secure_zookeeper") else _kafka_zookeeper_coming_up
+        return KafkaCluster(brokers, **{"zookeeper": shared, **options})
 
     return make
 

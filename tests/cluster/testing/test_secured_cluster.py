@@ -1,7 +1,9 @@
 """KafkaCluster with security: other people's clients and ours come in as its users, and nobody else does."""
 
+import re
 import stat
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import confluent_kafka
 import kafka
@@ -18,7 +20,9 @@ from kafka_py.testing.client_access import ClientAccess
 from kafka_py.testing.cluster import KafkaCluster
 from kafka_py.testing.peers.wire_client import WireClient
 from kafka_py.testing.processes import wait_until
+from kafka_py.testing.znodes import Znodes
 from kafka_py.wire.messages.metadata import MetadataRequest
+from kafka_py.zk.session import NoAuth
 
 Factory = Callable[..., KafkaCluster]
 
@@ -99,3 +103,27 @@ def is_written(access: ClientAccess, topic: str) -> bool:
 def test_a_protocol_that_does_not_exist() -> None:
     with pytest.raises(ValueError, match="SSL, SASL_PLAINTEXT, SASL_SSL, not TLS"):
         KafkaCluster(security="TLS")
+
+
+@pytest.mark.parametrize("security", [None, pytest.param("SASL_SSL", marks=(pytest.mark.slow, pytest.mark.core))])
+def test_zookeeper_is_closed_to_all_but_the_brokers(
+    kafka_cluster_factory: Callable[..., KafkaCluster], security: str | None
+) -> None:
+    with kafka_cluster_factory(security=security, secure_zookeeper=True) as cluster:
+        topic = cluster.create_topic()
+        assert re.search(r'password="(\w+)"', Path(cluster.zookeeper_login.partition("=")[2]).read_text())
+        with Znodes(cluster.zookeeper_connect) as stranger:
+            assert b"partitions" in stranger.get(f"/brokers/topics/{topic}")
+            assert stranger.access("/controller") == ["sasl:broker:cdrwa", "world:anyone:r"]
+            with pytest.raises(NoAuth):
+                stranger.set(f"/brokers/topics/{topic}", b"{}")
+            for path in ("/config/users", *(["/config/users/alice"] if security else [])):
+                with pytest.raises(NoAuth):
+                    stranger.get(path)
+        with Producer(cluster.access().settings) as producer:
+            assert producer.send(topic, b"v").result(30).offset == 0
+
+
+def test_a_zookeeper_that_is_given_cannot_be_secured() -> None:
+    with pytest.raises(ValueError, match="starts itself"):
+        KafkaCluster(zookeeper="h:1", secure_zookeeper=True)
