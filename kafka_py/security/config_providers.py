@@ -54,10 +54,10 @@ class DirectoryProvider:
         if not folder.is_dir():
             _log.warning("The path %s of a config provider is not a directory", path)
             return {}
-        return _Files(folder)
+        return _FilesOfDirectory(folder)
 
 
-class _Files(Mapping[str, str]):
+class _FilesOfDirectory(Mapping[str, str]):
     """The contents of a directory's files; those that nothing refers to are not read, for they may be no texts."""
 
     def __init__(self, folder: Path) -> None:

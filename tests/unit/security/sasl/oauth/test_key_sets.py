@@ -111,6 +111,7 @@ def test_the_next_attempt_for_an_id_waits_and_others_do_not() -> None:
         waits = asyncio.ensure_future(ids(keys, "b"))
         for _ in range(10):
             assert await ids(keys, "a") == ["a"]
+            await asyncio.sleep(0)
         assert not waits.done()
         waits.cancel()
 
