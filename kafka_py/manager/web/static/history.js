@@ -18,6 +18,14 @@
     return scaled(value, 1000, ["", " k", " M", " G", " T"]);
   }
 
+  // Times are UTC, as in the tables: with seconds, minutes or days, as far apart as the marks are.
+  function moments(_, splits, axis, space, apart) {
+    return splits.map((seconds) => {
+      const text = new Date(seconds * 1000).toISOString();
+      return apart < 60 ? text.slice(11, 19) : apart < 86400 ? text.slice(11, 16) : text.slice(5, 10);
+    });
+  }
+
   function options(element, series) {
     const unit = element.dataset.unit;
     const line = variable("--line");
@@ -30,9 +38,10 @@
       cursor: { y: false },
       scales: { x: { range: (_, least, greatest) => least === greatest ? [least - 60, greatest + 60] : [least, greatest] },
                 y: { range: (_, least, greatest) => [Math.min(0, least ?? 0), (greatest ?? 0) > 0 ? greatest * 1.05 : 1] } },
-      axes: [axis, { ...axis, size: 70, values: (_, values) => values.map((each) => shown(each, unit)) }],
-      series: [{}, ...series.lines.map((each, index) => ({
-        label: each.label, stroke: COLOURS[index % COLOURS.length], width: 2, spanGaps: false,
+      tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
+      axes: [{ ...axis, values: moments }, { ...axis, size: 70, values: (_, values) => values.map((each) => shown(each, unit)) }],
+      series: [{ value: (_, seconds) => seconds === null ? "–" : new Date(seconds * 1000).toISOString().slice(0, 19).replace("T", " ") }, ...series.lines.map((each, index) => ({
+        label: each.label, stroke: COLOURS[index % COLOURS.length], width: 2, spanGaps: false, points: { fill: variable("--card") },
         value: (_, value) => shown(value, unit),
       }))],
     };
