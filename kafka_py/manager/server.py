@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 import uvicorn
 
 from kafka_py.clients.environment import SYSTEM, ClientEnvironment
@@ -12,12 +14,16 @@ END_WITHIN_S = 5
 """Pages under way when it ends, a live tail for example, are cut off then."""
 
 
-def serve(settings: ManagerSettings, environment: ClientEnvironment = SYSTEM) -> None:
-    """Runs until SIGINT or SIGTERM. Raises ConfigError; exits with an error where the port cannot be had."""
+def listening(settings: ManagerSettings) -> socket.socket:
+    """The socket that the manager listens on. Raises OSError where the address cannot be had."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    return socket.create_server((settings.host, settings.port), family=family)
+
+
+def serve(settings: ManagerSettings, listener: socket.socket, environment: ClientEnvironment = SYSTEM) -> None:
+    """Runs until SIGINT or SIGTERM. Raises ConfigError."""
     config = uvicorn.Config(
         create_app(settings, environment),
-        host=settings.host,
-        port=settings.port,
         loop="asyncio",
         lifespan="on",
         log_config=None,
@@ -28,4 +34,4 @@ def serve(settings: ManagerSettings, environment: ClientEnvironment = SYSTEM) ->
         ssl_keyfile=settings.tls_key,
         timeout_graceful_shutdown=END_WITHIN_S,
     )
-    uvicorn.Server(config).run()
+    uvicorn.Server(config).run(sockets=[listener])

@@ -141,10 +141,14 @@ def main(arguments: Sequence[str]) -> int:
         settings.validate()
     except ConfigError as error:
         raise CommandFailed(error.message) from None
-    from kafka_py.manager.server import serve
+    from kafka_py.manager.server import listening, serve
 
+    try:
+        listener = listening(settings)
+    except OSError as error:
+        raise CommandFailed(f"The manager cannot listen on {settings.host}:{settings.port}: {error.strerror}") from None
     announce(settings)
-    serve(settings)
+    serve(settings, listener)
     return 0
 
 

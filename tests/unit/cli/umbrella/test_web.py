@@ -2,6 +2,7 @@
 
 import io
 import re
+import socket
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,13 @@ def test_a_user_is_added_with_the_password_of_standard_input(
 def test_what_cannot_be_served_is_refused_first(words: list[str], error: type[Exception], why: str) -> None:
     with pytest.raises(error, match=re.escape(why)):
         web.main(words)
+
+
+def test_a_port_that_is_taken_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(CommandFailed, match=f"cannot listen on 127.0.0.1:{port}"):
+            web.main(["--bootstrap-server", "x:1", "--port", str(port)])
 
 
 def test_a_short_password_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
