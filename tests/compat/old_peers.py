@@ -6,7 +6,7 @@ Each has the message format that it writes and reads at most; records are compar
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import confluent_kafka
 import kafka
@@ -181,3 +181,18 @@ def check_found(
         assert (one.message.key, one.message.value) == (message.key, message.value), (reader, one.offset)
         if min(magic, oldest):
             assert one.message.timestamp == message.timestamp, (reader, one.offset)
+
+
+def write_with_java(
+    clients: Sequence[OldJava], bootstrap: str, topics: Mapping[str, int], expected: dict[str, list[tuple[Message, int]]]
+) -> None:
+    """Every client writes to all topics with every codec; `expected` gets what is there then. topics: their formats."""
+    for client in clients:
+        sent = {
+            codec: [(topic, message) for topic in topics for message in messages_of(f"{client.name} {codec}", 10)]
+            for codec in OLD_CODECS
+        }
+        offsets = iter(client.produce(bootstrap, sent))
+        for topic, message in (each for codec in OLD_CODECS for each in sent[codec]):
+            assert next(offsets) == len(expected[topic])
+            expected[topic].append((message, min(client.magic, topics[topic])))

@@ -13,7 +13,7 @@ from pathlib import Path
 import confluent_kafka.admin
 import pytest
 from acknowledged import Peek, bootstrap_of, log_bytes, until
-from old_peers import FORMATS, JAVA_VERSIONS, OLD_CODECS, OLD_PEERS, OldJava, check_found, messages_of
+from old_peers import FORMATS, JAVA_VERSIONS, OLD_CODECS, OLD_PEERS, OldJava, check_found, messages_of, write_with_java
 from peers import PEERS, TIMEOUT_S, Message
 
 from kafka_py.testing.broker import AnyBroker, BrokerProcess
@@ -73,18 +73,6 @@ def make_topics(bootstrap: str) -> dict[str, int]:
     for made in admin.create_topics(wanted).values():
         made.result(TIMEOUT_S)
     return topics
-
-
-def write_with_java(clients: list[OldJava], bootstrap: str, topics: Mapping[str, int], expected: Expected) -> None:
-    for client in clients:
-        sent = {
-            codec: [(topic, message) for topic in topics for message in messages_of(f"{client.name} {codec}", 10)]
-            for codec in OLD_CODECS
-        }
-        offsets = iter(client.produce(bootstrap, sent))
-        for topic, message in (each for codec in OLD_CODECS for each in sent[codec]):
-            assert next(offsets) == len(expected[topic])
-            expected[topic].append((message, min(client.magic, topics[topic])))
 
 
 def write_with_others(bootstrap: str, topics: Mapping[str, int], expected: Expected) -> None:

@@ -2,7 +2,7 @@
 
 import confluent_kafka.admin
 import pytest
-from old_peers import FORMATS, JAVA_VERSIONS, OLD_CODECS, OLD_PEERS, OldJava, check_found, messages_of
+from old_peers import FORMATS, JAVA_VERSIONS, OLD_CODECS, OLD_PEERS, OldJava, check_found, messages_of, write_with_java
 from peers import PEERS, TIMEOUT_S
 
 from kafka_py.testing.peers import apache
@@ -56,15 +56,7 @@ def test_every_java_client_reads_what_all_wrote(bootstrap, versions):
         for version, magic in FORMATS.items()
     }
     expected = {topic: [] for topic in topics}  # (message, the oldest format that it has gone through)
-    for client in clients:
-        sent = {
-            codec: [(topic, message) for topic in topics for message in messages_of(f"{client.name} {codec}", 10)]
-            for codec in OLD_CODECS
-        }
-        offsets = iter(client.produce(bootstrap, sent))
-        for topic, message in (each for codec in OLD_CODECS for each in sent[codec]):
-            assert next(offsets) == len(expected[topic])
-            expected[topic].append((message, min(client.magic, topics[topic])))
+    write_with_java(clients, bootstrap, topics, expected)
     for topic, magic in topics.items():
         messages = messages_of("librdkafka", 10)
         PEERS[0].produce(bootstrap, topic, messages, "gzip", -1)
