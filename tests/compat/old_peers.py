@@ -184,7 +184,10 @@ def check_found(
 
 
 def write_with_java(
-    clients: Sequence[OldJava], bootstrap: str, topics: Mapping[str, int], expected: dict[str, list[tuple[Message, int]]]
+    clients: Sequence[OldJava],
+    bootstrap: str,
+    topics: Mapping[str, int],
+    expected: Mapping[str, list[tuple[Message, int]]],
 ) -> None:
     """Every client writes to all topics with every codec; `expected` gets what is there then. topics: their formats."""
     for client in clients:
