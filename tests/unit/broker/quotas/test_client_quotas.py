@@ -229,6 +229,16 @@ def test_a_bucket_that_is_just_empty_is_not_exhausted() -> None:
     assert budget.take(1, 0.0, is_strict=True) == (False, 1000)
 
 
+def test_mutations_have_a_window_of_their_own() -> None:
+    settings = {"controller.quota.window.num": "5", "controller.quota.window.size.seconds": "2"}
+    clients = quotas({**settings, "quota.window.num": "3"})
+    run(clients.applying(CLIENT, {"controller_mutation_rate": "1.0", "producer_byte_rate": "500"}))
+    budget = clients.mutation.budget_of((ANONYMOUS, "c1"))
+    assert budget.take(10, 0.0, is_strict=True) == (True, 0)
+    assert budget.tokens == 0.0
+    assert charge(clients.produce, ANONYMOUS, "c1", 2000, 0.0) == 2000
+
+
 def test_a_changed_limit_of_mutations_gives_no_new_tokens() -> None:
     clients = quotas()
     run(clients.applying(CLIENT, {"controller_mutation_rate": "1.0"}))
