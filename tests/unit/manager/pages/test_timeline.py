@@ -24,11 +24,13 @@ def test_events_are_shown_newest_first_filtered_and_in_pages(
             ClusterEvent(now_ms, EventKind.UNREACHABLE, "cluster"),
         ]
         await manager.services.parts[SECTION].store.note("test", events)
-        found = (await manager.get("/api/clusters/test/timeline?size=3&kind=")).json()
-        subjects = [row["subject"] for row in found["events"] if row["kind"] != "unreachable"]
-        assert subjects[:2] == ["topic:orders", SCRIPT]
-        rest = (await manager.get(f"/api{found['older']}")).json()
-        assert [row["subject"] for row in rest["events"]][-1] == "1" and rest["older"] == ""
+        subjects, path = [], "/clusters/test/timeline?size=3&kind="
+        while path:  # the collector itself may note meanwhile that nothing listens there
+            found = (await manager.get(f"/api{path}")).json()
+            assert len(found["events"]) <= 3
+            subjects += [row["subject"] for row in found["events"] if row["kind"] != "unreachable"]
+            path = found["older"]
+        assert subjects == ["topic:orders", SCRIPT, "orders", "1"]
         only = (await manager.get("/api/clusters/test/timeline?kind=leaders-changed&subject=ord")).json()
         assert [row["subject"] for row in only["events"]] == ["orders"]
         page = await manager.get("/clusters/test/timeline")
