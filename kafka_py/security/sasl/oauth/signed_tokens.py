@@ -33,7 +33,8 @@ class _TokenBounds(jws.JWSRegistry):  # type: ignore[misc]  # the package is opt
     max_signature_length = 4_096
 
 
-_BOUNDS = _TokenBounds(algorithms=_OF_RSA.union(*_OF_CURVE.values()), strict_check_header=False)
+_ACCEPTED = _OF_RSA.union(*_OF_CURVE.values())
+_BOUNDS = _TokenBounds(algorithms=_ACCEPTED, strict_check_header=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ def _trusted(found: Any) -> TrustedKey:
     key_id = found.get("kid")
     public = {name: found[name] for name in ("kty", "n", "e", "crv", "x", "y") if name in found}
     try:
-        key = import_key(public)
+        key: Any = import_key(public)
         bits = key.raw_value.key_size if is_rsa else LEAST_RSA_BITS
     except (JoseError, ValueError, TypeError, KeyError) as error:
         raise ValueError(f"it cannot be read: {error}") from None
@@ -126,9 +127,10 @@ class SignedToken:
             header = self._parts.headers()
         except (JoseError, ValueError, RecursionError):
             raise invalid_token("it is no signed token") from None
-        self.algorithm, self.key_id = header.get("alg"), header.get("kid")
-        if self.algorithm not in _BOUNDS.allowed:
-            raise invalid_token(f"its algorithm {str(self.algorithm)[:20]!r} is not accepted")
+        algorithm, self.key_id = header.get("alg"), header.get("kid")
+        if not isinstance(algorithm, str) or algorithm not in _ACCEPTED:
+            raise invalid_token(f"its algorithm {str(algorithm)[:20]!r} is not accepted")
+        self.algorithm = algorithm
         if not isinstance(self.key_id, str | None):
             raise invalid_token("the id of its key is no text")
 
