@@ -33,6 +33,7 @@ from kafka_py.replication.role_orders import (
     by_role,
     check_role,
     check_stop,
+    once_each,
     role_to_take,
 )
 from kafka_py.replication.state.partition import Partition
@@ -115,6 +116,7 @@ class RoleChanges:
         """
         async with self.lock:
             self.accept_controller(controller_id, controller_epoch)
+            requests = once_each(requests)
             outcome: dict[TopicPartition, ErrorCode] = {}
             async for some in sliced(requests):
                 outcome.update({request.topic_partition: self._check(request) for request in some})

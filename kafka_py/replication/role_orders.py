@@ -82,6 +82,21 @@ def role_to_take(state: RoleState, broker_id: int, is_live: Callable[[int], bool
     return FOLLOWER if is_live(state.leader) else NONE
 
 
+def once_each(requests: list[RoleRequest]) -> list[RoleRequest]:
+    """One request for each partition: of several, that with the largest leader epoch, the last of equals.
+
+    No controller sends several, and the check of one must not admit another.
+    """
+    if len({request.topic_partition for request in requests}) == len(requests):
+        return requests
+    latest: dict[TopicPartition, RoleRequest] = {}
+    for request in requests:
+        other = latest.get(request.topic_partition)
+        if other is None or request.state.leader_epoch >= other.state.leader_epoch:
+            latest[request.topic_partition] = request
+    return list(latest.values())
+
+
 def by_role(requests: Iterable[RoleRequest], broker_id: int) -> tuple[list[RoleRequest], list[RoleRequest]]:
     """The requests whose partitions the broker leads, and the others, which it follows; both in order."""
     leading: list[RoleRequest] = []

@@ -14,6 +14,7 @@ from kafka_py.replication.role_orders import (
     by_role,
     check_role,
     check_stop,
+    once_each,
     role_to_take,
 )
 from kafka_py.replication.state.roles import FOLLOWER, LEADER, NONE
@@ -83,3 +84,14 @@ def test_requests_are_divided_by_role_and_stay_in_order() -> None:
     leading, following = by_role(requests, 1)
     assert [one.topic_partition.partition for one in leading] == [0, 2]
     assert [one.topic_partition.partition for one in following] == [1, 3]
+
+
+def test_of_several_requests_for_a_partition_the_newest_counts() -> None:
+    """Found by fuzzing: the valid one had a request with leader epoch -1 carried out as well."""
+
+    def request(number: int, epoch: int, leader: int = 1) -> RoleRequest:
+        return RoleRequest(TopicPartition("t", number), ZERO_UUID, role(leader, epoch))
+
+    requests = [request(0, -1), request(1, 3), request(0, 5), request(0, 5, leader=2), request(1, 2)]
+    assert once_each(requests) == [requests[3], requests[1]]
+    assert once_each(requests[:2]) == requests[:2]
