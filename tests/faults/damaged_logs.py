@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.log.disk.context import at_once
 from kafka_py.log.loading.recovery import Checkpointed, open_log
 from kafka_py.log.model.configs import LogConfig
 from kafka_py.log.partition.partition_log import PartitionLog
@@ -132,6 +133,7 @@ def stored(flavour: str, *, clean: bool) -> Stored:
 
 
 _WORLD = LogWorld(SETTINGS)
+_WORLD.context.later = at_once  # its clock, which never moves, would keep every disk for the deletions to come
 DIRECTORY = _WORLD.directory
 
 
