@@ -317,7 +317,9 @@ def _quotas(options: argparse.Namespace, parts: list[tuple[str, str | None]], ch
         from kafka_py.clients.admin.client import AdminClient
 
         with AdminClient(admin_properties(options)) as admin:
-            if changes is None:
+            if options.output is not None:
+                print_document(client_quotas.documents(admin, owner), options.output)
+            elif changes is None:
                 client_quotas.describe(admin, owner)
             else:
                 client_quotas.alter(admin, owner, changes, Entity(*parts[0]))
@@ -341,8 +343,8 @@ def main(arguments: Sequence[str]) -> int:
         _check_connection(options)
         quota_parts = quota_parts_of(options, arguments)
         changes = changes_of(options) if options.alter else None
-        if options.output is not None and (options.alter or options.zookeeper or quota_parts is not None):
-            raise Refused("--output is for --describe with --bootstrap-server of topics, brokers and broker-loggers")
+        if options.output is not None and (options.alter or options.zookeeper):
+            raise Refused("--output is for --describe with --bootstrap-server")
         log_warnings()
         if quota_parts is not None:
             _quotas(options, quota_parts, changes)

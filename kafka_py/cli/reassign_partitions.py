@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from kafka_py.base.errors import KafkaError
 from kafka_py.cli.common.command import CommandFailed, CommandParser, Refused, UsageError, log_warnings, run
 from kafka_py.cli.common.connection_options import admin_properties
+from kafka_py.cli.common.documents import output_option
 from kafka_py.operations.reassignments.plans import PlanError
 
 ACTIONS = ("generate", "execute", "verify", "cancel", "list")
@@ -29,7 +30,7 @@ PERMITTED = {
     "execute": ("additional", "bootstrap-server", "command-config", "throttle", "replica-alter-log-dirs-throttle",
                 "timeout", "zookeeper", "disallow-replication-factor-change"),
     "cancel": ("bootstrap-server", "command-config", "preserve-throttles", "timeout"),
-    "list": ("bootstrap-server", "command-config"),
+    "list": ("bootstrap-server", "command-config", "output"),
 }  # fmt: skip
 BROKERS_ONLY = ("additional", "command-config", "replica-alter-log-dirs-throttle", "timeout")
 """Options that say nothing to ZooKeeper."""
@@ -75,6 +76,7 @@ def parser() -> CommandParser:
     table.flag("--preserve-throttles", "With --verify and --cancel: leave the throttles as they are.")
     table.flag("--disallow-replication-factor-change", "With --execute: refuse a file that would give a partition more "
                "or fewer replicas.")  # fmt: skip
+    output_option(table)
     return table
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from kafka_py.cli.common.command import CommandParser, UsageError, forbid_together, require
+from kafka_py.cli.common.documents import output_option
 from kafka_py.security.acls.vocabulary import PatternType
 
 AUTHORIZERS = ("kafka.security.authorizer.AclAuthorizer", "kafka.security.auth.SimpleAclAuthorizer")
@@ -43,6 +44,7 @@ def parser() -> CommandParser:
     table.flag("--consumer", "What a consumer needs: on --topic and --group.")
     table.flag("--idempotent", "With --producer: idempotent writing, on the cluster.")
     table.flag("--force", "Ask nothing.")
+    output_option(table)
     return table
 
 
@@ -74,6 +76,8 @@ def check(options: argparse.Namespace) -> None:
 
 
 def _check_roles(options: argparse.Namespace) -> None:
+    if options.output and not options.list:
+        raise UsageError("The --output option is only available if --list is set")
     if options.principal and not options.list:
         raise UsageError("The --principal option is only available if --list is set")
     if options.producer and not options.topic:

@@ -6,13 +6,15 @@ Source: docs/reference/security/acls.md, section 6; AclCommand; KIP-140; KIP-290
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.cli.acl_admin.acl_options import check, parser
 from kafka_py.cli.acl_admin.acl_services import AclService, service_of
 from kafka_py.cli.acl_admin.wanted_acls import acls_by_filter, acls_to_add, principals, resource_filters
 from kafka_py.cli.common.command import CommandFailed, log_warnings, run
+from kafka_py.cli.common.documents import print_document
 from kafka_py.cli.java_compat.java_errors import exception_text
 from kafka_py.security.acls.bindings import (
     ALL_ACLS,
@@ -54,6 +56,9 @@ async def list_acls(service: AclService, options: argparse.Namespace) -> None:
     for pattern, entry in await service.select(filters):
         by_pattern.setdefault(pattern, []).append(entry)
     whose = principals(options.principal)
+    if options.output is not None:
+        print_document(documents(by_pattern, whose), options.output)
+        return
     if not whose:
         _print_current(by_pattern.items())
     for principal in whose:
@@ -63,6 +68,26 @@ async def list_acls(service: AclService, options: argparse.Namespace) -> None:
             for pattern, entries in by_pattern.items()
         }
         _print_current((pattern, entries) for pattern, entries in theirs.items() if entries)
+
+
+def documents(
+    by_pattern: Mapping[ResourcePattern, Iterable[AclEntry]], whose: Collection[str]
+) -> list[dict[str, Any]]:
+    """For --output: an object for each resource, in order, with the ACLs of `whose`; of all if there are none."""
+    rows = [
+        {
+            "resource_type": pattern.type.name,
+            "name": pattern.name,
+            "pattern_type": pattern.pattern_type.name,
+            "acls": [
+                {"principal": each.principal, "host": each.host, "operation": each.operation.name,
+                 "permission": each.permission.name}
+                for each in sorted(entries) if not whose or each.principal in whose
+            ],
+        }
+        for pattern, entries in sorted(by_pattern.items())
+    ]  # fmt: skip
+    return [row for row in rows if row["acls"]]
 
 
 def _print_current(acls: Iterable[tuple[ResourcePattern | PatternFilter, Collection[AclEntry]]]) -> None:

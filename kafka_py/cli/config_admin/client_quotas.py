@@ -6,7 +6,7 @@ Source: docs/reference/tools.md, section 3; docs/reference/quotas.md, sections 9
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.options import java_double
@@ -35,6 +35,24 @@ def describe(admin: AdminClient, asked: ConfigEntity) -> None:
     users = [part.name for part in asked.parts if part.type == USERS]
     if asked.parts == [asked.root] and users and users != [""]:
         _describe_credentials(admin, [name for name in users if name])
+
+
+def documents(admin: AdminClient, asked: ConfigEntity) -> list[dict[str, Any]]:
+    """For --output: an object for each entity with its quotas; a name is null for the default.
+
+    Of users, where no clients are asked for, also the mechanisms of their SCRAM credentials with the iterations.
+    """
+    rows: dict[ClientQuotaEntity, dict[str, Any]] = {
+        entity: {"entity": dict(entity), "quotas": dict(sorted(limits.items()))}
+        for entity, limits in sorted(_described(admin, asked).items(), key=lambda each: title_of(each[0]))
+    }
+    if asked.parts == [asked.root] and asked.root.type == USERS and asked.root.name != "":
+        names = [asked.root.name] if asked.root.name else []
+        for user, found in sorted(admin.describe_user_scram_credentials(names, timeout=TIMEOUT_S).items()):
+            if not isinstance(found, KafkaError):
+                row = rows.setdefault((("user", user),), {"entity": {"user": user}, "quotas": {}})
+                row["scram_credentials"] = {each.mechanism: each.iterations for each in found}
+    return list(rows.values())
 
 
 def _describe_credentials(admin: AdminClient, users: Collection[str]) -> None:

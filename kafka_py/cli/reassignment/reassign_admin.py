@@ -16,6 +16,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.placement import BrokerRack, require_racks_of_all_or_none
 from kafka_py.cli.common.command import CommandFailed, Refused
+from kafka_py.cli.common.documents import print_document
 from kafka_py.cli.reassignment import reassign_plan
 from kafka_py.cli.reassignment.reassign_plan import PartitionProgress, in_order, plural
 from kafka_py.clients.admin.client import AdminClient
@@ -42,7 +43,11 @@ def run_on_brokers(properties: Mapping[str, str], action: str, options: argparse
     """Carries out one action. Raises CommandFailed, KafkaError, OSError for a file that cannot be read."""
     with AdminClient({"client.id": CLIENT_ID, **properties}) as admin:
         if action == "list":
-            print(reassign_plan.moving_text(admin.list_partition_reassignments()))
+            moving = admin.list_partition_reassignments()
+            if options.output is not None:
+                print_document(reassign_plan.moving_documents(moving), options.output)
+            else:
+                print(reassign_plan.moving_text(moving))
         elif action == "generate":
             topics = Path(options.topics_to_move_json_file).read_text(encoding="utf-8")
             generate(admin, topics, options.broker_list, rack_aware=not options.disable_rack_aware)

@@ -7,7 +7,7 @@ in kafka_py.operations.reassignments. Source: docs/reference/tools.md, section 5
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.cli.common.command import Refused
@@ -48,6 +48,14 @@ def status_text(progress: Mapping[TopicPartition, PartitionProgress]) -> str:
     """What --verify says of partitions."""
     lines = [one.line(partition) for partition, one in sorted(progress.items())]
     return "\n".join(["Status of partition reassignment:", *lines])
+
+
+def moving_documents(reassignments: Mapping[TopicPartition, PartitionReassignment]) -> list[dict[str, Any]]:
+    """For --output of --list: an object for each partition."""
+    return [
+        {"topic": partition.topic, "partition": partition.partition, **one._asdict()}
+        for partition, one in sorted(reassignments.items())
+    ]
 
 
 def moving_text(reassignments: Mapping[TopicPartition, PartitionReassignment]) -> str:

@@ -9,11 +9,12 @@ import argparse
 import base64
 import binascii
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.cli.common.command import CommandParser, UsageError, forbid_together, log_warnings, require, run
 from kafka_py.cli.common.connection_options import add_connection, admin_properties
+from kafka_py.cli.common.documents import output_option, print_document
 from kafka_py.cli.java_compat.java_dates import DatePattern
 from kafka_py.cli.java_compat.java_errors import classic_text
 from kafka_py.net.principal import Principal
@@ -30,9 +31,9 @@ NEEDED = {
     "describe": (),
 }
 FORBIDDEN = {
-    "create": ("hmac", "renew-time-period", "expiry-time-period", "owner-principal"),
-    "renew": ("renewer-principal", "max-life-time-period", "expiry-time-period", "owner-principal"),
-    "expire": ("renew", "max-life-time-period", "renew-time-period", "owner-principal"),
+    "create": ("hmac", "renew-time-period", "expiry-time-period", "owner-principal", "output"),
+    "renew": ("renewer-principal", "max-life-time-period", "expiry-time-period", "owner-principal", "output"),
+    "expire": ("renew", "max-life-time-period", "renew-time-period", "owner-principal", "output"),
     "describe": ("renew-time-period", "max-life-time-period", "hmac", "expiry-time-period"),
 }
 _COLUMNS = ("TOKENID", "HMAC", "OWNER", "RENEWERS", "ISSUEDATE", "EXPIRYDATE", "MAXDATE")
@@ -56,6 +57,7 @@ def parser() -> CommandParser:
     table.option("--expiry-time-period", "How long it is still valid from now on, in ms; -1: it ends at once.",
                  metavar="Long", kind=int)  # fmt: skip
     table.repeatable("--owner-principal", "Only tokens of this owner or renewer, as User:name.")
+    output_option(table)
     return table
 
 
@@ -96,6 +98,22 @@ def table_of(tokens: Iterable[DelegationToken]) -> Iterator[str]:
         yield "\n" + _ROW % (token.token_id, token.password, token.owner, listed(token.renewers), *times) + "\n"
 
 
+def documents(tokens: Iterable[DelegationToken]) -> list[dict[str, Any]]:
+    """For --output: an object for each token; times in ms, UTC."""
+    return [
+        {
+            "token_id": token.token_id,
+            "hmac": token.password,
+            "owner": str(token.owner),
+            "renewers": [str(each) for each in token.renewers],
+            "issued_ms": token.issued_ms,
+            "expires_ms": token.expires_ms,
+            "max_ms": token.max_ms,
+        }
+        for token in tokens
+    ]
+
+
 def create(admin: AdminClient, options: argparse.Namespace) -> None:
     renewers, lifetime_ms = principals(options.renewer_principal), options.max_life_time_period
     print(f"Calling create token operation with renewers :{listed(renewers)} , max-life-time-period :{lifetime_ms}")
@@ -119,6 +137,9 @@ def expire(admin: AdminClient, options: argparse.Namespace) -> None:
 
 def describe(admin: AdminClient, options: argparse.Namespace) -> None:
     owners = None if options.owner_principal is None else principals(options.owner_principal)
+    if options.output is not None:
+        print_document(documents(admin.describe_delegation_token(owners)), options.output)
+        return
     whose = "for current user." if owners is None else f"for owners :{listed(owners)}"
     print(f"Calling describe token operation {whose}")
     tokens = admin.describe_delegation_token(owners)

@@ -1,5 +1,6 @@
 """kafka-configs.sh as a user runs it, against a broker's process."""
 
+import json
 import subprocess
 
 from kafka_py.testing.broker import BrokerProcess
@@ -68,3 +69,21 @@ def test_levels_of_loggers(module_broker: BrokerProcess) -> None:
     assert configs(module_broker, "--alter --broker-logger 0 --delete-config no.such.logger") == (
         1, "", "Invalid broker logger(s): no.such.logger\n",
     )  # fmt: skip
+
+
+def test_quotas_as_documents(module_broker: BrokerProcess) -> None:
+    scram = "SCRAM-SHA-256=[iterations=4096,password=x]"
+    assert configs(module_broker, f"--alter --user documented --add-config {scram}")[0] == 0
+    assert configs(module_broker, "--alter --user documented --client c --add-config producer_byte_rate=10")[0] == 0
+    assert configs(module_broker, "--alter --user-defaults --add-config consumer_byte_rate=5")[0] == 0
+    code, out, _ = configs(module_broker, "--describe --entity-type users --output json")
+    assert code == 0
+    rows = json.loads(out)
+    assert {"entity": {"user": None}, "quotas": {"consumer_byte_rate": 5.0}} in rows
+    credentials = {"SCRAM-SHA-256": 4096}
+    assert {"entity": {"user": "documented"}, "quotas": {}, "scram_credentials": credentials} in rows
+    code, out, _ = configs(module_broker, "--describe --user documented --client c --output json")
+    assert (code, json.loads(out)) == (
+        0, [{"entity": {"user": "documented", "client-id": "c"}, "quotas": {"producer_byte_rate": 10.0}}]
+    )  # fmt: skip
+    assert configs(module_broker, "--alter --user-defaults --delete-config consumer_byte_rate")[0] == 0

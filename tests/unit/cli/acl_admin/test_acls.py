@@ -1,6 +1,7 @@
 """kafka-acls.sh: what its options mean, what it prints and what it refuses, over ACLs in memory."""
 
 import asyncio
+import json
 from collections.abc import Iterable, Sequence
 
 import pytest
@@ -159,6 +160,29 @@ def test_what_is_printed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest
     run(service, "--remove", "--topic", "t", "--force")
     assert capsys.readouterr().out == ""
     assert service.kept == {}
+
+
+def test_documents(capsys: pytest.CaptureFixture[str]) -> None:
+    service = InMemory()
+    run(service, "--add", "--topic", "t", *ALICE, "--operation", "Read")
+    run(service, "--add", "--group", "g", "--deny-principal", "User:bob", "--deny-host", "::1")
+    capsys.readouterr()
+    topic = {
+        "resource_type": "TOPIC", "name": "t", "pattern_type": "LITERAL",
+        "acls": [{"principal": "User:alice", "host": "*", "operation": "READ", "permission": "ALLOW"}],
+    }  # fmt: skip
+    group = {
+        "resource_type": "GROUP", "name": "g", "pattern_type": "LITERAL",
+        "acls": [{"principal": "User:bob", "host": "::1", "operation": "ALL", "permission": "DENY"}],
+    }  # fmt: skip
+    run(service, "--list", "--output", "json")
+    assert json.loads(capsys.readouterr().out) == [topic, group]
+    run(service, "--list", "--principal", "User:bob", "--output", "json")
+    assert json.loads(capsys.readouterr().out) == [group]
+    run(service, "--list", "--topic", "none", "--output", "json")
+    assert json.loads(capsys.readouterr().out) == []
+    with pytest.raises(UsageError, match="--output"):
+        check(parser().parse([*BOOT, "--add", "--topic", "t", *ALICE, "--output", "json"]))
 
 
 def test_without_an_answer_nothing_is_removed(

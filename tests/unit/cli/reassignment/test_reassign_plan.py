@@ -40,6 +40,12 @@ def test_moves_under_way_are_listed():
     ]
 
 
+def test_moves_under_way_as_documents():
+    assert reassign_plan.moving_documents({T0: PartitionReassignment([1, 2, 3], [3], [1])}) == [
+        {"topic": "t", "partition": 0, "replicas": [1, 2, 3], "adding": [3], "removing": [1]}
+    ]
+
+
 def test_another_number_of_replicas_can_be_forbidden():
     plan = Plan([(T1, [1]), (T0, [1, 2])])
     reassign_plan.require_same_factor(plan, {T0: 2, T1: 1})

@@ -1,5 +1,6 @@
 """kafka-delegation-tokens.sh: its options, what it prints and what it refuses, over an admin client in memory."""
 
+import json
 import time
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
@@ -133,6 +134,19 @@ def test_describe(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
         f"Total number of tokens : 0\n\n{HEAD}",
     )
     assert Admin.asked == [("describe", None), ("describe", [ALICE, BOB])]
+
+
+def test_a_document(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Admin, "tokens", [TOKEN])
+    code, printed = command("--describe", "--output", "json")
+    assert code == 0
+    assert json.loads(printed) == [
+        {"token_id": TOKEN.token_id, "hmac": "aG0=", "owner": "User:alice",
+         "renewers": ["User:bob", "User:a scheduler"], "issued_ms": TOKEN.issued_ms, "expires_ms": TOKEN.expires_ms,
+         "max_ms": TOKEN.max_ms}
+    ]  # fmt: skip
+    with pytest.raises(UsageError):
+        command("--create", "--max-life-time-period", "-1", "--output", "json")
 
 
 def test_errors(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
