@@ -17,8 +17,8 @@ from kafka_py.manager.web.requests import BadParameter, NotFound, PageRequest
 from kafka_py.manager.web.routes import RouteParameter, changes, reads
 
 HIDDEN = "(hidden)"
-REFUSED_ENDS = (".class", ".classes", ".reporters", ".providers")
-"""Settings that would load code or read other files of the manager's machine."""
+REFUSED_ENDS = (".class", ".classes", ".reporters", ".providers", ".cmd")
+"""Settings that would load code, run programs or read other files of the manager's machine."""
 
 
 @dataclass(frozen=True, slots=True)
