@@ -82,6 +82,12 @@ class PageRequest:
             raise BadParameter(f"The parameter {name} is missing")
         return default
 
+    def exact(self, name: str, default: str | None = None) -> str:
+        """The value with the blanks at its ends, which names of users or clients may have. Raises BadParameter."""
+        text = self.text(name, default)
+        values = self.many(name)
+        return values[-1] if values else text
+
     def number(self, name: str, default: int | None = None, *, least: int = 0, greatest: int = (1 << 63) - 1) -> int:
         """The value as an integer; an empty text is the default. Raises BadParameter."""
         text = self.text(name, "" if default is not None else None)

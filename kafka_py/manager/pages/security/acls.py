@@ -140,7 +140,7 @@ async def acls(request: PageRequest) -> Page:
 
 async def create(request: PageRequest) -> PlannedChange:
     """Adds one ACL per operation."""
-    pattern = _pattern(request)
+    pattern = _pattern(request, request.text("name", ""))
     permission = _word(Permission, "permission", request.text("permission", "Allow"))
     operations = [_word(Operation, "operation", each) for each in request.many("operation")]
     if not operations:
@@ -172,10 +172,10 @@ async def create(request: PageRequest) -> PlannedChange:
 
 async def delete(request: PageRequest) -> PlannedChange:
     """Removes one ACL."""
-    pattern = _pattern(request)
+    pattern = _pattern(request, request.exact("name", ""))
     operation = _word(Operation, "operation", request.text("operation"))
     permission = _word(Permission, "permission", request.text("permission"))
-    entry = AclEntry(request.text("principal"), request.text("host"), operation, permission)
+    entry = AclEntry(request.exact("principal"), request.exact("host"), operation, permission)
     wanted = AclFilter(PatternFilter(*pattern), EntryFilter(*entry))
     admin = request.cluster.admin
 
@@ -210,14 +210,14 @@ def _command(request: PageRequest, action: str, pattern: ResourcePattern, entrie
     return command(request.cluster, "kafka-acls.sh", *acl_words(action, pattern, entries))
 
 
-def _pattern(request: PageRequest) -> ResourcePattern:
+def _pattern(request: PageRequest, given: str) -> ResourcePattern:
     kind = _word(ResourceType, "type", request.text("type"))
     if kind not in RESOURCE_TYPES:
         raise BadParameter(f"type is one of {', '.join(each.title for each in RESOURCE_TYPES)}")
     pattern = _word(PatternType, "pattern", request.text("pattern", "Literal"))
     if pattern not in (PatternType.LITERAL, PatternType.PREFIXED):
         raise BadParameter("pattern is Literal or Prefixed")
-    name = CLUSTER_NAME if kind is ResourceType.CLUSTER else request.text("name", "")
+    name = CLUSTER_NAME if kind is ResourceType.CLUSTER else given
     if not name:
         raise BadParameter("The resource needs a name; * stands for every one")
     return ResourcePattern(kind, name, pattern)

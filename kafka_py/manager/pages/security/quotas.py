@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -84,7 +84,7 @@ async def quotas(request: PageRequest) -> Page:
 
 async def put(request: PageRequest) -> PlannedChange:
     """Sets a limit."""
-    entity, key = _entity(request), request.choice("key", list(_UNITS))
+    entity, key = _entity(request, request.text), request.choice("key", list(_UNITS))
     try:
         value = float(request.text("value"))
     except ValueError:
@@ -96,7 +96,7 @@ async def put(request: PageRequest) -> PlannedChange:
 
 async def delete(request: PageRequest) -> PlannedChange:
     """Removes a limit."""
-    return await _planned(request, _entity(request), request.choice("key", list(_UNITS)), None)
+    return await _planned(request, _entity(request, request.exact), request.choice("key", list(_UNITS)), None)
 
 
 async def _planned(
@@ -109,11 +109,11 @@ async def _planned(
 
     async def apply() -> str:
         (await admin.alter_client_quotas({entity: {key: value}})).all()
-        done = "was removed" if value is None else f"is {value:g} now"
+        done = "was removed" if value is None else f"is {limit_text(value)} now"
         return f"{key} of {title} {done}."
 
-    effects = [Effect(key, "" if before is None else f"{before:g}", "" if value is None else f"{value:g}")]
-    summary = f"Remove {key} of {title}" if value is None else f"Limit {key} of {title} to {value:g}"
+    effects = [Effect(key, *("" if each is None else limit_text(each) for each in (before, value)))]
+    summary = f"Remove {key} of {title}" if value is None else f"Limit {key} of {title} to {limit_text(value)}"
     back = f"/clusters/{part(request.cluster.name)}/quotas"
     words = quota_words(entity, key, value)
     return PlannedChange(summary, command(request.cluster, "kafka-configs.sh", *words), apply, back, effects)
@@ -121,7 +121,7 @@ async def _planned(
 
 def quota_words(entity: ClientQuotaEntity, key: str, value: float | None) -> list[str]:
     """The words of kafka-configs.sh."""
-    change = ["--delete-config", key] if value is None else ["--add-config", f"{key}={value:g}"]
+    change = ["--delete-config", key] if value is None else ["--add-config", f"{key}={limit_text(value)}"]
     words = ["--alter", *change]
     for kind, name in entity:
         words += ["--entity-type", _ENTITY_TYPES[kind]]
@@ -129,15 +129,21 @@ def quota_words(entity: ClientQuotaEntity, key: str, value: float | None) -> lis
     return words
 
 
+def limit_text(value: float) -> str:
+    """All digits of a limit, as the tools take it."""
+    return str(int(value)) if value.is_integer() else repr(value)
+
+
 def title_of(entity: ClientQuotaEntity) -> str:
     """As `user alice, the default client-id`."""
     return ", ".join(f"the default {kind}" if name is None else f"{kind} {name}" for kind, name in entity)
 
 
-def _entity(request: PageRequest) -> ClientQuotaEntity:
+def _entity(request: PageRequest, value: Callable[[str, str], str]) -> ClientQuotaEntity:
+    """Whose limit it is. value: of a parameter of the request, with the blanks at its ends or without."""
     found: list[tuple[str, str | None]] = []
     for kind in _ENTITY_TYPES:
-        name = request.text(kind.replace("-", "_"), "")
+        name = value(kind.replace("-", "_"), "")
         if request.flag(f"{kind.replace('-', '_')}_default") or name == DEFAULT:
             found.append((kind, None))
         elif name:

@@ -77,7 +77,7 @@ async def put(request: PageRequest) -> PlannedChange:
 
 async def delete(request: PageRequest) -> PlannedChange:
     """Deletes the credential of a user for one mechanism."""
-    name, mechanism = request.text("name"), request.choice("mechanism", MECHANISMS)
+    name, mechanism = request.exact("name"), request.choice("mechanism", MECHANISMS)
     admin = request.cluster.admin
 
     async def apply() -> str:

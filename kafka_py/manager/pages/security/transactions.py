@@ -106,7 +106,7 @@ async def transactions(request: PageRequest) -> Page:
 
 async def transaction(request: PageRequest) -> Page:
     """One transactional id."""
-    wanted = request.text("id")
+    wanted = request.exact("id")
     found = (await request.cluster.admin.describe_transactions([wanted])).value(wanted)
     now_ms = request.services.environment.clock.wall_ms()
     lasted_ms = None if found.start_ms is None else now_ms - found.start_ms

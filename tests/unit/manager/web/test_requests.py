@@ -36,6 +36,13 @@ def test_an_empty_number_is_the_default() -> None:
         request({"n": [""]}).number("n")
 
 
+def test_a_name_may_have_blanks_at_its_ends() -> None:
+    asked = request({"name": [" a "]})
+    assert (asked.text("name"), asked.exact("name"), asked.exact("other", "b")) == ("a", " a ", "b")
+    with pytest.raises(BadParameter, match="other is missing"):
+        asked.exact("other")
+
+
 def test_flags_and_choices() -> None:
     asked = request({"yes": ["on"], "no": ["false"], "kind": ["b"]})
     assert [asked.flag(name) for name in ("yes", "no", "none")] == [True, False, False]

@@ -78,6 +78,22 @@ def test_acls_are_shown_added_and_removed(played: Callable[..., None]) -> None:
     played(scene, admin=admin, allow_changes=True)
 
 
+def test_an_acl_whose_names_have_blanks_is_removed_and_not_another(played: Callable[..., None]) -> None:
+    admin = AclAdmin()
+    like = ResourcePattern(ResourceType.GROUP, "readers")
+    admin.acls = [
+        AclBinding(like._replace(name=group), READ._replace(principal=user, host=host))
+        for group, user, host in (("readers", "User:bob", "*"), ("readers ", "User:bob ", "* "))
+    ]
+
+    async def scene(manager: CalledManager) -> None:
+        await manager.call("/clusters/test/acls/delete", type="Group", name="readers ", principal="User:bob ",
+                           host="* ", operation="Read", permission="Allow")  # fmt: skip
+        assert [each.pattern.name for each in admin.acls] == ["readers"]
+
+    played(scene, admin=admin, allow_changes=True)
+
+
 def test_acls_that_cannot_be_are_refused(played: Callable[..., None]) -> None:
     fields: dict[str, Any] = {"type": "Topic", "name": "t", "principal": "User:bob", "operation": "Read"}
     wrong = ({"type": "Any"}, {"name": ""}, {"principal": "bob"}, {"operation": "ClusterAction"}, {"operation": "x"},

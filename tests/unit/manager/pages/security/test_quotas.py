@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 from kafka_py.clients.admin.quotas import ClientQuotaEntity
 from kafka_py.clients.admin.results import Results
-from kafka_py.manager.pages.security.quotas import DEFAULT, QuotaRow, quota_words, rows_of
+from kafka_py.manager.pages.security.quotas import DEFAULT, QuotaRow, limit_text, quota_words, rows_of
 from kafka_py.testing.web_manager import CalledManager
 
 ALICE = (("user", "alice"), ("client-id", None))
@@ -65,6 +65,30 @@ def test_quotas_are_shown_set_and_removed(played: Callable[..., None]) -> None:
         entity = {"user": "alice", "client_id": DEFAULT, "key": "producer_byte_rate"}
         await manager.call("/clusters/test/quotas/delete", **entity)
         assert admin.quotas == {ALICE: {}}
+
+    played(scene, admin=admin, allow_changes=True)
+
+
+def test_a_limit_has_all_of_its_digits(played: Callable[..., None]) -> None:
+    admin = QuotaAdmin()
+
+    async def scene(manager: CalledManager) -> None:
+        fields = {"user": "alice", "client_id_default": "on", "key": "producer_byte_rate", "value": "10485761"}
+        done = (await manager.call("/clusters/test/quotas/put", **fields)).json()
+        assert "producer_byte_rate=10485761 " in done["command_line"]
+        assert (done["effects"][0]["after"], done["message"].split()[-2]) == ("10485761", "10485761")
+
+    played(scene, admin=admin, allow_changes=True)
+    assert (limit_text(0.5), limit_text(1e15)) == ("0.5", "1000000000000000")
+
+
+def test_the_limit_of_a_name_with_blanks_is_removed_and_not_that_of_another(played: Callable[..., None]) -> None:
+    admin = QuotaAdmin()
+    admin.quotas = {(("user", name),): {"producer_byte_rate": 1.0} for name in ("bob", "bob ")}
+
+    async def scene(manager: CalledManager) -> None:
+        await manager.call("/clusters/test/quotas/delete", user="bob ", key="producer_byte_rate")
+        assert admin.quotas == {(("user", "bob"),): {"producer_byte_rate": 1.0}, (("user", "bob "),): {}}
 
     played(scene, admin=admin, allow_changes=True)
 

@@ -51,6 +51,16 @@ def test_users_are_shown_created_and_deleted(played: Callable[..., None], tmp_pa
     played(scene, admin=admin, allow_changes=True)
 
 
+def test_a_user_with_blanks_in_the_name_is_deleted_and_not_another(played: Callable[..., None]) -> None:
+    admin = ScramAdmin()
+
+    async def scene(manager: CalledManager) -> None:
+        await manager.call("/clusters/test/users/delete", name="bob ", mechanism="SCRAM-SHA-512")
+        assert admin.changes == [{"bob ": {"SCRAM-SHA-512": None}}]
+
+    played(scene, admin=admin, allow_changes=True)
+
+
 def test_users_that_cannot_be_are_refused(played: Callable[..., None]) -> None:
     async def scene(manager: CalledManager) -> None:
         usual = {"name": "bob", "mechanism": "SCRAM-SHA-256", "password": "x"}
