@@ -40,6 +40,7 @@ class ManagedCluster:
         self.settings = settings
         self._environment = environment
         self._admin: AsyncAdminClient | None = None
+        self._is_closed = False
 
     @property
     def name(self) -> str:
@@ -48,6 +49,8 @@ class ManagedCluster:
     @property
     def admin(self) -> AsyncAdminClient:
         """The admin client, which all pages of this cluster share. Raises ConfigError for settings it cannot take."""
+        if self._is_closed:
+            raise ConfigError(f"The cluster {self.name} was removed or changed meanwhile")
         if self._admin is None:
             properties = {"client.id": CLIENT_ID, **ADMIN_DEFAULTS, **self.settings.client_properties()}
             self._admin = AsyncAdminClient(properties, environment=self._environment)
@@ -70,7 +73,8 @@ class ManagedCluster:
         return {"client.id": CLIENT_ID, **self.settings.client_properties(), **given}
 
     async def close(self) -> None:
-        """Closes the clients; a later use makes new ones."""
+        """Closes the clients, for good: a page that is under way makes no new ones."""
+        self._is_closed = True
         admin, self._admin = self._admin, None
         if admin is not None:
             await admin.close()
@@ -87,6 +91,7 @@ class ManagedClusters:
     ) -> None:
         self._environment = environment
         self._file = None if data is None else data / OWN_CLUSTERS
+        self._changing = asyncio.Lock()
         self._clusters = {each.name: ManagedCluster(each, environment) for each in settings}
         for own in self._read():
             self._clusters.setdefault(own.name, ManagedCluster(own, environment))
@@ -103,23 +108,23 @@ class ManagedClusters:
 
     async def put(self, settings: ClusterSettings) -> ManagedCluster:
         """Adds a cluster, or replaces one that was added. Raises ConfigError, OSError."""
-        before = self._clusters.get(settings.name)
-        if before is not None and not before.settings.is_own:
-            raise ConfigError(f"The cluster {settings.name} is one of the settings file, and is changed there")
         cluster = ManagedCluster(replace(check_cluster(settings), is_own=True), self._environment)
-        self._clusters[settings.name] = cluster
-        self._write()
+        async with self._changing:
+            before = self._clusters.get(settings.name)
+            if before is not None and not before.settings.is_own:
+                raise ConfigError(f"The cluster {settings.name} is one of the settings file, and is changed there")
+            await self._replace({**self._clusters, settings.name: cluster})
         if before is not None:
             await before.close()
         return cluster
 
     async def remove(self, name: str) -> None:
         """Removes a cluster that was added. Raises ConfigError, OSError."""
-        cluster = self._clusters.get(name)
-        if cluster is None or not cluster.settings.is_own:
-            raise ConfigError(f"The cluster {name} was not added here, and cannot be removed here")
-        del self._clusters[name]
-        self._write()
+        async with self._changing:
+            cluster = self._clusters.get(name)
+            if cluster is None or not cluster.settings.is_own:
+                raise ConfigError(f"The cluster {name} was not added here, and cannot be removed here")
+            await self._replace({key: each for key, each in self._clusters.items() if key != name})
         await cluster.close()
 
     async def close(self) -> None:
@@ -135,7 +140,9 @@ class ManagedClusters:
         except (OSError, ValueError, TypeError) as error:
             raise ConfigError(f"{self._file} cannot be read: {error}") from None
 
-    def _write(self) -> None:
+    async def _replace(self, clusters: dict[str, ManagedCluster]) -> None:
+        """Shows these from now on, once they are kept. Raises OSError, and then all is as it was."""
         if self._file is not None:
-            rows = [asdict(each.settings) for each in self._clusters.values() if each.settings.is_own]
-            write_private(self._file, json.dumps(rows, indent=2) + "\n")
+            rows = [asdict(each.settings) for each in clusters.values() if each.settings.is_own]
+            await asyncio.to_thread(write_private, self._file, json.dumps(rows, indent=2) + "\n")
+        self._clusters = clusters

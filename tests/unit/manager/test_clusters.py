@@ -1,6 +1,7 @@
 """Clusters that are added are kept for the next start, in a file that only its owner may read."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,3 +37,38 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "clusters.json").write_text("{")
     with pytest.raises(ConfigError, match=r"clusters\.json cannot be read"):
         ManagedClusters((), SYSTEM, tmp_path)
+
+
+def test_a_change_that_cannot_be_kept_is_not_made(tmp_path: Path) -> None:
+    async def scene() -> None:
+        clusters = ManagedClusters((FIXED,), SYSTEM, tmp_path)
+        await clusters.put(ADDED)
+        (tmp_path / "clusters.json").unlink()
+        (tmp_path / "clusters.json").mkdir()
+        with pytest.raises(OSError, match="clusters"):
+            await clusters.remove("added")
+        with pytest.raises(OSError, match="clusters"):
+            await clusters.put(replace(ADDED, name="third"))
+        assert [each.name for each in clusters] == ["fixed", "added"]
+
+    asyncio.run(scene())
+
+
+def test_clusters_that_are_added_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
+    async def scene() -> None:
+        clusters = ManagedClusters((), SYSTEM, tmp_path)
+        await asyncio.gather(*(clusters.put(replace(ADDED, name=name)) for name in "abc"))
+        assert {each.name for each in ManagedClusters((), SYSTEM, tmp_path)} == set("abc")
+
+    asyncio.run(scene())
+
+
+def test_a_cluster_that_was_removed_makes_no_client() -> None:
+    async def scene() -> None:
+        clusters = ManagedClusters((), SYSTEM)
+        cluster = await clusters.put(ADDED)
+        await clusters.remove("added")
+        with pytest.raises(ConfigError, match="removed or changed meanwhile"):
+            _ = cluster.admin
+
+    asyncio.run(scene())
