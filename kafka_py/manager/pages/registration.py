@@ -11,6 +11,7 @@ from kafka_py.base.errors import ConfigError
 from kafka_py.base.options import Kind
 from kafka_py.clients.admin.configs import AdminOptions
 from kafka_py.manager.pages.topic_changes import settings_of_lines
+from kafka_py.manager.rebalance_jobs import PART, RebalanceJobs
 from kafka_py.manager.settings import ClusterSettings, check_cluster
 from kafka_py.manager.web.answers import Effect, Page, PlannedChange
 from kafka_py.manager.web.requests import BadParameter, NotFound, PageRequest
@@ -87,6 +88,7 @@ async def add(request: PageRequest) -> PlannedChange | Page:
         before = clusters.get(settings.name)
         if before is not None and not before.settings.is_own:
             raise BadParameter(f"The settings file has a cluster {settings.name}")
+        _require_idle(request, settings.name)
     except (BadParameter, ConfigError) as error:
         if request.is_api:
             raise
@@ -103,6 +105,14 @@ async def add(request: PageRequest) -> PlannedChange | Page:
     return PlannedChange(f"Add the cluster {settings.name}", settings_text(settings), apply, "/", effects)
 
 
+def _require_idle(request: PageRequest, name: str) -> None:
+    """Raises BadParameter while a rebalance is carried out, which could be watched and stopped no longer."""
+    jobs: RebalanceJobs | None = request.services.parts.get(PART)
+    job = None if jobs is None else jobs.job(name)
+    if job is not None and job.is_running:
+        raise BadParameter(f"A rebalance of the cluster {name} is being carried out: stop it first")
+
+
 async def remove(request: PageRequest) -> PlannedChange:
     """Shows a cluster no longer; the cluster itself is left alone."""
     name = request.text("name")
@@ -111,6 +121,8 @@ async def remove(request: PageRequest) -> PlannedChange:
         raise NotFound(f"There is no cluster {name[:100]}")
     if not cluster.settings.is_own:
         raise BadParameter(f"The cluster {name} is one of the settings file, and is removed there")
+
+    _require_idle(request, name)
 
     async def apply() -> str:
         await request.services.clusters.remove(name)

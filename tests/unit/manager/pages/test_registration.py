@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
+from kafka_py.manager.rebalance_jobs import PART
 from kafka_py.testing.web_manager import CalledManager
 
 SECRET = "a secret password"
@@ -47,6 +49,20 @@ def test_what_cannot_be_is_said_in_the_form(played: Callable[..., None]) -> None
             answer = await manager.submit("/clusters", **form)
             assert (answer.status_code, why in answer.text) == (422, True), answer.text
         assert (await manager.call("/clusters/remove", name="test")).status_code == 400
+
+    played(scene, allow_changes=True)
+
+
+def test_a_cluster_whose_rebalance_is_carried_out_stays(played: Callable[..., None]) -> None:
+    async def scene(manager: CalledManager) -> None:
+        await manager.call("/clusters", name="second", bootstrap_servers="127.0.0.1:1")
+        jobs = manager.services.parts[PART]
+        jobs._jobs["second"] = SimpleNamespace(is_running=True)
+        for path, fields in (("/clusters/remove", {}), ("/clusters", {"bootstrap_servers": "127.0.0.1:2"})):
+            refused = await manager.call(path, name="second", **fields)
+            assert (refused.status_code, "stop it first" in refused.text) == (400, True)
+        jobs._jobs["second"].is_running = False
+        assert (await manager.call("/clusters/remove", name="second")).status_code == 200
 
     played(scene, allow_changes=True)
 
