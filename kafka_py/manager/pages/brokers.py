@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from kafka_py.base.errors import KafkaError
@@ -135,6 +135,12 @@ def api_rows(versions: Mapping[int, VersionRange]) -> list[ApiRow]:
             for key, found in sorted(versions.items())]  # fmt: skip
 
 
+def problems_with(snapshot: ClusterSnapshot, broker: int) -> list[ProblemRow]:
+    """What could not be seen of a broker, and of the cluster as a whole."""
+    about = tuple(each for each in snapshot.unseen if each.broker in (None, broker))
+    return problems_of(replace(snapshot, unseen=about))
+
+
 async def broker(request: PageRequest) -> Page:
     """One broker."""
     cluster = request.cluster
@@ -143,7 +149,7 @@ async def broker(request: PageRequest) -> Page:
     row = next((row for row in broker_rows(snapshot) if row.id == number), None)
     if row is None:
         raise NotFound(f"There is no broker {number}")
-    problems = [each for each in problems_of(snapshot) if f"broker {number}" in each.what]
+    problems = problems_with(snapshot, number)
     settings: list[SettingRow] = []
     if row.is_alive:
         try:

@@ -1,13 +1,15 @@
 """Topics as rows: trouble first, sums only of what is known."""
 
+from dataclasses import replace
 from uuid import UUID
 
+from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.admin.log_dirs import LogDirDescription, ReplicaInfo
 from kafka_py.clients.metadata import Node, PartitionInfo, TopicInfo
 from kafka_py.manager.pages import brokers, topics
 from kafka_py.manager.pages.topic_changes import hints_of
-from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot, LogBounds
+from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot, LogBounds, UnseenPart, ViewPart
 
 
 def topic(name: str, *rows: tuple[int, tuple[int, ...], tuple[int, ...]], internal: bool = False) -> TopicInfo:
@@ -33,6 +35,14 @@ SNAPSHOT = ClusterSnapshot(
     log_dirs={1: {"/d": LogDirDescription(None, {TopicPartition("fine", 0): ReplicaInfo(100, 0, False)})}},
     offsets={TopicPartition("fine", 0): LogBounds(5, 15), TopicPartition("behind", 0): LogBounds(0, 1)},
 )
+
+
+def test_a_broker_has_its_own_problems_and_those_of_the_cluster() -> None:
+    unseen = tuple(
+        UnseenPart(ViewPart.LOG_DIRS, broker, "", ErrorCode.REQUEST_TIMED_OUT, "") for broker in (1, 10, None)
+    )
+    found = brokers.problems_with(replace(SNAPSHOT, unseen=unseen), 1)
+    assert [each.what for each in found] == ["log dirs of broker 1", "log dirs"]
 
 
 def test_offline_topics_come_first_then_under_replicated_ones() -> None:
