@@ -97,8 +97,18 @@ async def _setting(request: PageRequest, kind: str, owner: str, name: str) -> Se
     if name in found:
         return row_of(found[name])
     if owner == EVERY_BROKER:
-        return SettingRow(name, None, "not set", False, False, False, False, "")
+        return SettingRow(name, None, "not set", False, False, False, await _is_secret(request.cluster, name), "")
     raise NotFound(f"There is no setting {name[:100]}")
+
+
+async def _is_secret(cluster: ManagedCluster, name: str) -> bool:
+    """Whether a setting that is not set for all brokers holds a secret, as a broker says; one that none knows may."""
+    nodes = (await cluster.admin.describe_cluster()).nodes
+    if not nodes:
+        return True
+    resource = ConfigResource(ConfigResourceType.BROKER, str(nodes[0].id))
+    found = (await cluster.admin.describe_configs({resource: [name]})).value(resource)
+    return name not in found or found[name].is_sensitive
 
 
 async def form(request: PageRequest) -> Page:
