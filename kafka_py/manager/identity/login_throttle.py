@@ -15,6 +15,8 @@ FREE_FAILURES = 3
 LONGEST_WAIT_MS = {"address": 60_000, "user": 5_000}
 FORGOTTEN_AFTER_MS = 15 * 60_000
 MOST_KEYS = 10_000
+MOST_CHARACTERS = 100
+"""Of a name that is kept: no user's name is longer, and whoever is not logged in sends any."""
 
 
 class FailedLogins(NamedTuple):
@@ -34,7 +36,7 @@ class LoginThrottle:
     def wait_ms(self, address: str, user: str) -> int:
         """How long until the next attempt is looked at; 0 for at once."""
         now_ms = self._clock.monotonic_ms()
-        return max(self._wait_of(key, now_ms) for key in (("address", address), ("user", user)))
+        return max(self._wait_of(key, now_ms) for key in _keys(address, user))
 
     def _wait_of(self, key: tuple[str, str], now_ms: float) -> int:
         failed = self._failures.get(key)
@@ -46,7 +48,7 @@ class LoginThrottle:
     def failed(self, address: str, user: str) -> None:
         """Notes a failed attempt."""
         now_ms = self._clock.monotonic_ms()
-        for key in (("address", address), ("user", user)):
+        for key in _keys(address, user):
             before = self._failures.pop(key, FailedLogins(0, now_ms))
             count = 0 if now_ms - before.last_ms > FORGOTTEN_AFTER_MS else before.failures
             self._failures[key] = FailedLogins(count + 1, now_ms)
@@ -55,5 +57,9 @@ class LoginThrottle:
 
     def succeeded(self, address: str, user: str) -> None:
         """Forgets the failures of both."""
-        self._failures.pop(("address", address), None)
-        self._failures.pop(("user", user), None)
+        for key in _keys(address, user):
+            self._failures.pop(key, None)
+
+
+def _keys(address: str, user: str) -> tuple[tuple[str, str], tuple[str, str]]:
+    return ("address", address), ("user", user[:MOST_CHARACTERS])

@@ -20,10 +20,11 @@ class AccessRole(enum.IntEnum):
 
 
 class WebUser(NamedTuple):
-    """name: as in the users file; `anonymous` without one."""
+    """name: as in the users file; `anonymous` without one. proof: of the password that let the user in."""
 
     name: str
     role: AccessRole
+    proof: str = ""
 
 
 def role_of(title: str) -> AccessRole:

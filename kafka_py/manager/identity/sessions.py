@@ -52,16 +52,20 @@ class BrowserSessions:
 
     def find(self, key: str) -> BrowserSession | None:
         """The session of a cookie; None for one that has ended or never existed. Counts as use."""
-        session = self._sessions.get(key)
-        if session is None:
+        if not self.is_open(key):
+            self._sessions.pop(key, None)
             return None
-        now_ms = self._clock.monotonic_ms()
-        if now_ms - session.used_ms > self._idle_ms or now_ms - session.opened_ms > self._longest_ms:
-            del self._sessions[key]
-            return None
-        session.used_ms = now_ms
+        session = self._sessions[key]
+        session.used_ms = self._clock.monotonic_ms()
         self._sessions.move_to_end(key)
         return session
+
+    def is_open(self, key: str) -> bool:
+        """Whether the session has not ended. Does not count as use."""
+        session, now_ms = self._sessions.get(key), self._clock.monotonic_ms()
+        return session is not None and (
+            now_ms - session.used_ms <= self._idle_ms and now_ms - session.opened_ms <= self._longest_ms
+        )
 
     def close(self, key: str) -> None:
         """Ends a session."""

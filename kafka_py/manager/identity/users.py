@@ -22,7 +22,7 @@ COST, BLOCK, PARALLEL = 1 << 14, 8, 1
 """Of scrypt: 16 MiB and about 50 ms per password."""
 MOST_MEMORY_BYTES = 64 << 20
 SALT_BYTES, HASH_BYTES = 16, 32
-LEAST_PASSWORD = 8
+LEAST_PASSWORD, MOST_PASSWORD = 8, 1_000
 
 
 class UserRow(NamedTuple):
@@ -82,12 +82,28 @@ def format_users(users: Mapping[str, UserRow]) -> str:
     return "".join(f"{row.name}:{row.role.title}:{row.password_hash}\n" for row in users.values())
 
 
+def with_user(text: str, row: UserRow) -> str:
+    """The text of a file with the line of one user replaced or added; all others stay, comments as well."""
+    lines = text.splitlines()
+    own = [number for number, line in enumerate(lines) if line.strip().partition(":")[0] == row.name]
+    new = format_users({row.name: row}).rstrip("\n")
+    at = own[0] if own else len(lines)
+    kept = [line for number, line in enumerate(lines) if number not in own]
+    return "\n".join([*kept[:at], new, *kept[at:]]) + "\n"
+
+
+def _proof(row: UserRow) -> str:
+    return hashlib.sha256(row.password_hash.encode()).hexdigest()
+
+
 def new_user(name: str, role: AccessRole, password: str, chance: Chance) -> UserRow:
     """A user with a new salt. Raises ValueError for a name or password that cannot be used."""
     if not name or len(name) > 100 or any(sign in ":#" or not sign.isprintable() for sign in name):
         raise ValueError("A user's name has 1 to 100 printable characters, without : and #")
-    if len(password) < LEAST_PASSWORD:
-        raise ValueError(f"A password has at least {LEAST_PASSWORD} characters")
+    if name != name.strip():
+        raise ValueError("A user's name has no blanks at its ends")
+    if not LEAST_PASSWORD <= len(password) <= MOST_PASSWORD:
+        raise ValueError(f"A password has {LEAST_PASSWORD} to {MOST_PASSWORD} characters")
     salt = chance.number(0, (1 << 8 * SALT_BYTES) - 1).to_bytes(SALT_BYTES, "big")
     return UserRow(name, role, hash_password(password, salt))
 
@@ -115,17 +131,20 @@ class UsersFile:
         """The user whose password this is. Takes as long for a name that is not in the file. Raises UsersFileError."""
         row = self.users().get(name)
         fits = is_password(password, row.password_hash if row is not None else _NO_ONES_HASH)
-        return WebUser(row.name, row.role) if row is not None and fits else None
+        return WebUser(row.name, row.role, _proof(row)) if row is not None and fits else None
 
     def role_now(self, user: WebUser) -> AccessRole | None:
-        """The role that a user has in the file as it is now; None for a user that was removed."""
+        """The role that a user has in the file as it is now; None for one that was removed or has another password."""
         row = self.users().get(user.name)
-        return None if row is None else row.role
+        return None if row is None or _proof(row) != user.proof else row.role
 
     def add(self, row: UserRow) -> None:
         """Adds or replaces a user; only the owner of the file may read it. Raises OSError, UsersFileError."""
-        before = self.users() if self.path.exists() else {}
-        write_private(self.path, format_users({**before, row.name: row}))
+        text = ""
+        if self.path.exists():
+            self.users()  # raises where the file is malformed
+            text = self.path.read_text(encoding="utf-8")
+        write_private(self.path, with_user(text, row))
 
 
 def write_private(path: Path, text: str) -> None:

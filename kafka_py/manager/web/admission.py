@@ -19,6 +19,7 @@ from starlette.requests import Request
 from kafka_py.manager.identity.audit import AuditEntry
 from kafka_py.manager.identity.roles import AccessRole, WebUser
 from kafka_py.manager.identity.sessions import BrowserSession
+from kafka_py.manager.identity.users import MOST_PASSWORD, UsersFileError
 from kafka_py.manager.services import ManagerServices
 
 COOKIE = "kafka_manager"
@@ -83,13 +84,13 @@ async def admit(services: ManagerServices, request: Request, *, is_api: bool) ->
 
 
 def _with_role_of_today(services: ManagerServices, session: BrowserSession) -> BrowserSession | None:
-    """The session with the role that the users file has now; None for a user that was removed."""
+    """The session with the role that the users file has now; None for one that was removed or has another password."""
     assert services.users is not None
     role = services.users.role_now(session.user)
     if role is None:
         services.sessions.close(session.key)
         return None
-    session.user = WebUser(session.user.name, role)
+    session.user = session.user._replace(role=role)
     return session
 
 
@@ -110,7 +111,10 @@ async def log_in(services: ManagerServices, name: str, password: str, address: s
     if wait_ms:
         raise LoginRefused(wait_ms)
     async with services.password_checks:
-        user = await asyncio.to_thread(services.users.authenticate, name, password[:1_000])
+        wait_ms = services.throttle.wait_ms(address, name)  # others may have failed while this one waited for its turn
+        if wait_ms:
+            raise LoginRefused(wait_ms)
+        user = await asyncio.to_thread(services.users.authenticate, name, password[:MOST_PASSWORD])
     if user is None:
         services.throttle.failed(address, name)
         services.audit.write(AuditEntry(name[:100], address, "login", "refused"))
@@ -124,6 +128,27 @@ def effective_role(services: ManagerServices, user: WebUser, cluster_is_read_onl
     if services.settings.is_read_only or cluster_is_read_only:
         return min(user.role, AccessRole.READER)
     return user.role
+
+
+def is_still_admitted(services: ManagerServices, session: BrowserSession, role: AccessRole) -> bool:
+    """Whether a session goes on with at least that role. Does not count as use."""
+    if not services.sessions.is_open(session.key):
+        return False
+    if services.users is None:
+        return True
+    try:
+        return (services.users.role_now(session.user) or AccessRole.NOBODY) >= role
+    except UsersFileError:
+        return False
+
+
+def is_from_another_site(request: Request) -> bool:
+    """Whether the browser says so: in Sec-Fetch-Site, or, where it has no TLS and sends none, in Origin."""
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        return site not in ("same-origin", "none")
+    origin = request.headers.get("origin")
+    return origin is not None and origin.partition("://")[2].lower() != request.headers.get("host", "").lower()
 
 
 def has_csrf_token(session: BrowserSession, given: str) -> bool:

@@ -12,15 +12,17 @@ from kafka_py.manager.web.requests import BadParameter, Fields, Forbidden
 
 LONGEST_BODY = 16 << 20
 """A produced record may be large."""
+LONGEST_OPEN_BODY = 64 << 10
+"""Of whoever is not logged in."""
 MOST_FIELDS = 20_000
 
 
-async def read_fields(request: Request, *, is_api: bool) -> Fields:
-    """The fields of the body. Raises BadParameter; Forbidden for a call of the JSON interface that is not JSON."""
+async def read_fields(request: Request, *, is_api: bool, most: int = LONGEST_BODY) -> Fields:
+    """The fields of the body. most: bytes. Raises BadParameter; Forbidden for JSON calls that are not JSON."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if is_api and kind != "application/json":
         raise Forbidden("A change through the JSON interface is sent as application/json")
-    body = await _read(request)
+    body = await _read(request, most)
     if is_api:
         return fields_of_json(body)
     if kind not in ("application/x-www-form-urlencoded", ""):
@@ -28,12 +30,12 @@ async def read_fields(request: Request, *, is_api: bool) -> Fields:
     return fields_of_form(body)
 
 
-async def _read(request: Request) -> bytes:
+async def _read(request: Request, most: int) -> bytes:
     body = bytearray()
     async for piece in request.stream():
         body += piece
-        if len(body) > LONGEST_BODY:
-            raise BadParameter(f"The request is longer than {LONGEST_BODY} bytes")
+        if len(body) > most:
+            raise BadParameter(f"The request is longer than {most} bytes")
     return bytes(body)
 
 

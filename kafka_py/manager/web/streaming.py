@@ -15,7 +15,8 @@ from starlette.types import Receive, Scope, Send
 
 
 class StreamedAnswer(Response):
-    """parts: the body. release: frees what the parts are made with."""
+    """parts: the body. release: frees what the parts are made with. may_go_on: asked before each part; without it the
+    connection is cut."""
 
     def __init__(
         self,
@@ -27,6 +28,7 @@ class StreamedAnswer(Response):
     ) -> None:
         super().__init__(None, 200, headers, media_type)
         del self.headers["content-length"]
+        self.may_go_on: Callable[[], bool] = lambda: True
         self._parts = parts
         self._release = release
 
@@ -47,6 +49,8 @@ class StreamedAnswer(Response):
     async def _send(self, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         async for part in self._parts:
+            if not self.may_go_on():
+                return
             await send({"type": "http.response.body", "body": part, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 

@@ -24,6 +24,16 @@ def test_nobody_can_lock_another_one_out_for_long() -> None:
     assert throttle.wait_ms("9.9.9.9", "ann") == 5_000
 
 
+def test_a_long_name_is_kept_in_part_only() -> None:
+    throttle = LoginThrottle(ManualClock())
+    for number in range(5):
+        throttle.failed(f"1.2.3.{number}", "a" * 1_000_000)
+    assert sum(len(name) for _, name in throttle._failures) < 200
+    assert throttle.wait_ms("9.9.9.9", "a" * 1_000_000) > 0
+    throttle.succeeded("9.9.9.9", "a" * 1_000_000)
+    assert throttle.wait_ms("9.9.9.9", "a" * 1_000_000) == 0
+
+
 def test_a_success_and_time_forget_failures() -> None:
     clock = ManualClock()
     throttle = LoginThrottle(clock)

@@ -34,6 +34,17 @@ def test_an_unused_session_ends() -> None:
     assert opened.find(session.key) is None
 
 
+def test_whoever_only_asks_for_a_session_does_not_use_it() -> None:
+    clock = ManualClock()
+    opened = sessions(clock)
+    session = opened.open(ANN)
+    clock.advance(1_000)
+    assert opened.is_open(session.key)
+    clock.advance(1)
+    assert not opened.is_open(session.key)
+    assert not opened.is_open("")
+
+
 def test_a_session_in_use_ends_as_well() -> None:
     clock = ManualClock()
     opened = sessions(clock)

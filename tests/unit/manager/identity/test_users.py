@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kafka_py.base.chance import Chance
-from kafka_py.manager.identity.roles import AccessRole, WebUser
+from kafka_py.manager.identity.roles import AccessRole
 from kafka_py.manager.identity.users import (
     UsersFile,
     UsersFileError,
@@ -47,24 +47,47 @@ def test_a_malformed_line_is_named(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "password"), [("", PASSWORD), ("a:b", PASSWORD), ("a\nb", PASSWORD), ("ann", "short")]
+    ("name", "password"),
+    [("", PASSWORD), ("a:b", PASSWORD), ("a\nb", PASSWORD), ("ann", "short"), ("ann", "x" * 1_001)],
 )
 def test_names_and_passwords_that_cannot_be_used_are_refused(name: str, password: str) -> None:
     with pytest.raises(ValueError, match="characters"):
         new_user(name, AccessRole.READER, password, Chance(1))
 
 
+@pytest.mark.parametrize("name", [" ann", "ann "])
+def test_a_name_that_no_form_can_send_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="blanks"):
+        new_user(name, AccessRole.READER, PASSWORD, Chance(1))
+
+
 def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
     file = UsersFile(tmp_path / "users")
     file.add(new_user("ann", AccessRole.READER, PASSWORD, Chance(1)))
     ann = file.authenticate("ann", PASSWORD)
-    assert ann == WebUser("ann", AccessRole.READER)
+    assert ann is not None and ann[:2] == ("ann", AccessRole.READER)
     assert file.authenticate("ann", "wrong password") is None
     assert file.authenticate("bob", PASSWORD) is None
-    UsersFile(file.path).add(new_user("ann", AccessRole.ADMINISTRATOR, PASSWORD, Chance(2)))
+    file.path.write_text(file.path.read_text().replace(":reader:", ":administrator:"))
     assert file.role_now(ann) is AccessRole.ADMINISTRATOR
-    file.path.write_text("")
+    UsersFile(file.path).add(new_user("ann", AccessRole.ADMINISTRATOR, "another password", Chance(2)))
     assert file.role_now(ann) is None
+    again = file.authenticate("ann", "another password")
+    assert again is not None and file.role_now(again) is AccessRole.ADMINISTRATOR
+    file.path.write_text("")
+    assert file.role_now(again) is None
+
+
+def test_a_user_that_is_added_leaves_all_other_lines_alone(tmp_path: Path) -> None:
+    ann, bob, new = (new_user(name, AccessRole.READER, PASSWORD, Chance(number)) for number, name in
+                     enumerate(("ann", "bob", "ann")))  # fmt: skip
+    before = f"# who may\n{format_users({'ann': ann})}\n# the others\n{format_users({'bob': bob})}"
+    path = tmp_path / "users"
+    path.write_text(before)
+    UsersFile(path).add(new)
+    assert path.read_text() == before.replace(ann.password_hash, new.password_hash)
+    UsersFile(path).add(ann._replace(name="cid"))
+    assert path.read_text().startswith("# who may\n") and list(UsersFile(path).users()) == ["ann", "bob", "cid"]
 
 
 def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:

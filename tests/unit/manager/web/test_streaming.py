@@ -35,6 +35,14 @@ class StreamScene:
         return b"".join(each.get("body", b"") for each in self.sent)
 
 
+def test_a_stream_that_may_not_go_on_is_cut():
+    scene = StreamScene(two_parts())
+    scene.answer.may_go_on = iter((True, False)).__next__
+    asyncio.run(scene.run())
+    assert (scene.body(), scene.released) == (b"one ", 1)
+    assert all(each.get("more_body", True) for each in scene.sent)
+
+
 async def two_parts():
     yield b"one "
     yield b"two"
