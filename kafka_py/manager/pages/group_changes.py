@@ -171,14 +171,16 @@ def _planned_reset(
         warnings.append(f"{repeated} records are consumed once more")
     if len(new) > MOST_EFFECTS:
         warnings.append(f"The first {MOST_EFFECTS} of {len(new)} partitions are shown")
+    line = command(request.cluster, SCRIPT, *reset_arguments(group.group_id, asked, new))
     return PlannedChange(
         f"Reset the offsets of the group {group.group_id}",
-        command(request.cluster, SCRIPT, *reset_arguments(group.group_id, asked, new)),
+        line,
         apply,
         group_path(request, group.group_id),
         effects,
         warnings,
         is_dangerous=bool(skipped or repeated),
+        basis=[line, *((each, old[each].offset if each in old else None) for each in new)],  # a log may go on meanwhile
     )
 
 

@@ -24,6 +24,8 @@ from kafka_py.operations.reassignments.plans import Plan, PlanError, Replicas, p
 from kafka_py.operations.rebalancing import throttles
 
 MOST_EFFECTS = 500
+MOST_PINNED = 10_000
+"""Moves named in a form."""
 MOST_LISTED = 300
 """Topics to choose from, shown at once."""
 
@@ -251,7 +253,11 @@ async def cancel(request: PageRequest) -> PlannedChange:
     line = f"cat > plan.json <<'END'\n{plan_text(before)}\nEND\n" if len(moves) <= 50 else ""
     line += command(request.cluster, "kafka-reassign-partitions.sh", "--cancel", "--preserve-throttles",
                     "--reassignment-json-file", "plan.json")  # fmt: skip
-    return PlannedChange(f"Cancel {len(moves)} reassignments", line, apply, _back(request), effects)
+    # Moves that begin after this was shown go on.
+    pins = {"partition": [str(each) for each in sorted(moves)]} if len(moves) <= MOST_PINNED else {}
+    return PlannedChange(
+        f"Cancel {len(moves)} reassignments", line, apply, _back(request), effects, basis=(), pins=pins
+    )
 
 
 async def throttle(request: PageRequest) -> PlannedChange:

@@ -6,7 +6,8 @@ fields. A change says what it would do, and the command that does the same.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -35,6 +36,8 @@ class PlannedChange:
 
     command_line: the same with the tools, one command per line; no secrets. apply: makes the change, and returns a
     sentence that says what was done. back: the path of the page to show afterwards. is_dangerous: data may be lost.
+    basis: what must be as it was shown for the change to be made; None: the command and the effects. pins: fields of
+    the form that makes the change, in place of those that were sent.
     """
 
     summary: str
@@ -44,6 +47,14 @@ class PlannedChange:
     effects: Sequence[Effect] = ()
     warnings: Sequence[str] = ()
     is_dangerous: bool = False
+    basis: Sequence[object] | None = None
+    pins: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        """The same for a change that comes to the same."""
+        basis = (self.summary, self.command_line, *self.effects) if self.basis is None else tuple(self.basis)
+        return hashlib.sha256(repr(basis).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,16 @@
 """From a request to its handler, and from the handler's answer to a page, a redirect or a JSON document.
 
 A change is asked for twice by a form: the first time it is shown with the command that does the same, the second time,
-with `step=apply` and the number of the form, it is made. The JSON interface makes it at once, unless `dry_run` is true.
+with `step=apply` and the number of the form, it is made; if it would not come to what was shown, it is shown again.
+The JSON interface makes it at once, unless `dry_run` is true.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -26,18 +30,23 @@ from kafka_py.manager.web.admission import (
     admit,
     effective_role,
     has_csrf_token,
+    is_from_another_site,
+    is_still_admitted,
 )
 from kafka_py.manager.web.answers import ChangeAnswer, Failure, Page, PlannedChange, answer_of
-from kafka_py.manager.web.bodies import read_fields
+from kafka_py.manager.web.bodies import LONGEST_BODY, LONGEST_OPEN_BODY, read_fields
 from kafka_py.manager.web.failures import failed_answer
 from kafka_py.manager.web.formats import part
 from kafka_py.manager.web.rendering import PageRenderer
 from kafka_py.manager.web.requests import Fields, Forbidden, NotFound, PageRequest
 from kafka_py.manager.web.routes import WebRoute
+from kafka_py.manager.web.streaming import StreamedAnswer
 from kafka_py.manager.web.submissions import MadeChange
 from kafka_py.manager.web.values import to_bytes
 
 NOBODY = WebUser("", AccessRole.NOBODY)
+MOST_NOTICES = 20
+CHANGED_SINCE = "What this would do has changed since it was shown, and nothing was done: look at it once more."
 
 
 class PageDispatcher:
@@ -72,21 +81,28 @@ class PageDispatcher:
     async def _answer(self, route: WebRoute, request: Request, *, is_api: bool) -> Response:
         asked = self._bare(request, is_api)
         try:
-            admitted = await admit(self._services, request, is_api=is_api)
-            if admitted is None and route.role is not AccessRole.NOBODY:
-                raise NotLoggedIn
+            admitted = await self._admitted(route, request, is_api=is_api)
             asked = await self._request(route, request, admitted, is_api=is_api)
             response = await self._handled(route, asked)
         except NotLoggedIn as error:
-            if route.role is AccessRole.NOBODY:  # the login page itself, with the cookie of a session that has ended
-                asked = await self._request(route, request, None, is_api=is_api)
-                return await self._handled(route, asked)
             return _login_answer(request, error, is_api=is_api)
         except LoginRefused as error:
             return _refused_answer(error)
         except Exception as error:
             return self._failed(asked, error, route.section)
         return self._with_cookie(response, admitted)
+
+    async def _admitted(self, route: WebRoute, request: Request, *, is_api: bool) -> Admitted | None:
+        """Who sends the request; None for nobody where nobody has to be logged in. Raises NotLoggedIn, LoginRefused."""
+        try:
+            admitted = await admit(self._services, request, is_api=is_api)
+        except NotLoggedIn:
+            if route.role is not AccessRole.NOBODY:
+                raise
+            return None  # the login page itself, with the cookie of a session that has ended
+        if admitted is None and route.role is not AccessRole.NOBODY:
+            raise NotLoggedIn
+        return admitted
 
     def _bare(self, request: Request, is_api: bool) -> PageRequest:
         """What is known before anybody was admitted."""
@@ -106,13 +122,14 @@ class PageDispatcher:
             raise NotFound(f"There is no cluster {name}")
         form: Fields = {}
         if route.method == "POST":
-            form = await read_fields(request, is_api=is_api)
+            most = LONGEST_OPEN_BODY if admitted is None else LONGEST_BODY
+            form = await read_fields(request, is_api=is_api, most=most)
             _require_own_form(request, form, session)
         query = {key: request.query_params.getlist(key) for key in request.query_params}
         role = effective_role(self._services, user, cluster is not None and cluster.settings.is_read_only)
         return PageRequest(
             self._services, request.path_params, query, form, user, role, address_of(request), session, cluster,
-            is_api, request.url.path,
+            is_api, request.url.path, "hx-request" in request.headers,
         )  # fmt: skip
 
     async def _handled(self, route: WebRoute, asked: PageRequest) -> Response:
@@ -127,6 +144,8 @@ class PageDispatcher:
                 answer: Page | PlannedChange | Response = other.answer
         else:
             answer = await route.handler(asked)
+        if isinstance(answer, StreamedAnswer) and asked.session is not None:
+            answer.may_go_on = partial(is_still_admitted, self._services, asked.session, route.role)
         if isinstance(answer, Response):
             return answer
         if isinstance(answer, PlannedChange):
@@ -144,7 +163,7 @@ class PageDispatcher:
         model = answer_of(change)
         if asked.is_api:
             return self._page(asked, Page("", model), route.section)
-        preview = _Preview(model, change.back, asked)
+        preview = _Preview(model, change, asked)
         return self._page(asked, Page("change.html", preview, change.summary), route.section)
 
     async def _make_once(self, route: WebRoute, asked: PageRequest) -> MadeChange:
@@ -154,19 +173,22 @@ class PageDispatcher:
             change = await route.handler(asked)
             if not isinstance(change, PlannedChange):
                 raise _OtherAnswer(change)
+            if asked.text("shown", change.digest) != change.digest:
+                raise _OtherAnswer(replace(change, warnings=[CHANGED_SINCE, *change.warnings]))
             return await self._make(route, asked, change)
 
         number = asked.text("submission", "")
         if not number:
             return await work()
         owner = asked.session.key if asked.session is not None else f"user:{asked.user.name}"
-        return await self._services.submissions.once(owner, f"{asked.url_path} {number}", work)
+        content = hashlib.sha256(repr(sorted(asked.form.items())).encode()).hexdigest()
+        return await self._services.submissions.once(owner, f"{asked.url_path} {number} {content}", work)
 
     async def _make(self, route: WebRoute, asked: PageRequest, change: PlannedChange) -> MadeChange:
         try:
             message = await change.apply()
-        except Exception as error:
-            why = error.message if isinstance(error, KafkaError) else str(error)
+        except BaseException as error:  # also one that is cut off, for it may have been made
+            why = error.message if isinstance(error, KafkaError) else str(error) or type(error).__name__
             self._audit(asked, route, "failed", change, why)
             raise
         self._audit(asked, route, "done", change, message)
@@ -177,6 +199,7 @@ class PageDispatcher:
             return self._page(asked, Page("", made.answer), route.section)
         if asked.session is not None and made.answer.message not in asked.session.notices:
             asked.session.notices.append(made.answer.message)
+            del asked.session.notices[:-MOST_NOTICES]
         return RedirectResponse(made.back, 303)
 
     def _failed(self, asked: PageRequest, error: Exception, section: str) -> Response:
@@ -204,7 +227,7 @@ class PageDispatcher:
 
 def _require_own_form(request: Request, form: Fields, session: BrowserSession | None) -> None:
     """Raises Forbidden for a form that another site sent, or that was shown in another session."""
-    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+    if is_from_another_site(request):
         raise Forbidden("Another site sent this form")
     given = request.headers.get("x-csrf-token") or (form.get("csrf_token") or [""])[-1]
     if session is not None and not has_csrf_token(session, given):
@@ -217,9 +240,9 @@ def _is_applied(asked: PageRequest) -> bool:
 
 
 class _OtherAnswer(Exception):
-    """A handler has planned no change: its form has to be corrected, for example."""
+    """A handler has planned no change, or another one than was shown: its form has to be corrected, for example."""
 
-    def __init__(self, answer: Page | Response) -> None:
+    def __init__(self, answer: Page | PlannedChange | Response) -> None:
         super().__init__("No change was planned")
         self.answer = answer
 
@@ -227,12 +250,14 @@ class _OtherAnswer(Exception):
 class _Preview:
     """The model of the page that shows a change: the answer, and the form to send again."""
 
-    def __init__(self, answer: ChangeAnswer, back: str, asked: PageRequest) -> None:
+    def __init__(self, answer: ChangeAnswer, change: PlannedChange, asked: PageRequest) -> None:
         self.answer = answer
-        self.back = back
+        self.back = change.back
         self.path = asked.url_path
-        leave_out = ("csrf_token", "step", "submission", "dry_run")
-        self.fields = [(name, each) for name, values in asked.form.items() if name not in leave_out for each in values]
+        leave_out = ("csrf_token", "step", "submission", "dry_run", "shown")
+        fields = {name: values for name, values in asked.form.items() if name not in leave_out}
+        fields |= {**change.pins, "shown": [change.digest]}
+        self.fields = [(name, each) for name, values in fields.items() for each in values]
 
 
 def set_session_cookie(response: Response, key: str, services: ManagerServices) -> None:

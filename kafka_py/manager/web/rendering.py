@@ -51,9 +51,9 @@ class PageRenderer:
 
     def _shared(self, request: PageRequest, section: str, api_path: str | None, page: Page) -> dict[str, Any]:
         selected, session = request.selected, request.session
-        notices = [] if session is None else list(session.notices)
-        if session is not None:
-            session.notices.clear()
+        notices: list[str] = []
+        if session is not None and not request.is_fragment:  # whose place has no room for them
+            notices, session.notices = session.notices, []
         return {
             "model": page.model,
             "title": page.title,

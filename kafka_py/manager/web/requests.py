@@ -39,6 +39,7 @@ class PageRequest:
     """services: settings, clusters, clock and so on. form: empty for GET. session: None for a call of the API.
 
     role: what the user may do here and now: less than the user's role where the manager or the cluster is read-only.
+    is_fragment: a script asks for a part of a page that is open already.
     """
 
     services: ManagerServices
@@ -52,6 +53,7 @@ class PageRequest:
     selected: ManagedCluster | None = None
     is_api: bool = False
     url_path: str = "/"
+    is_fragment: bool = False
 
     @property
     def cluster(self) -> ManagedCluster:

@@ -1,7 +1,8 @@
 """Logins, roles, CSRF tokens, dry runs, forms that are sent twice, and the audit log, through the whole application."""
 
+import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,11 @@ from kafka_py.base.chance import Chance
 from kafka_py.manager.identity.roles import AccessRole
 from kafka_py.manager.identity.users import UsersFile, new_user
 from kafka_py.manager.pages import login
+from kafka_py.manager.web.admission import is_still_admitted
 from kafka_py.manager.web.answers import Effect, Failure, Page, PlannedChange
 from kafka_py.manager.web.requests import PageRequest
 from kafka_py.manager.web.routes import changes, reads
+from kafka_py.manager.web.streaming import StreamedAnswer
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.web_manager import CalledManager
 
@@ -189,6 +192,138 @@ def test_failed_logins_make_the_next_one_wait(
         assert (await manager.log_in("ann", PASSWORD)).status_code == 303
 
     played(scene, routes=ROUTES, users=users)
+
+
+def test_attempts_that_wait_for_their_turn_are_refused_once_others_have_failed(
+    played: Callable[..., None], users: Path
+) -> None:
+    async def scene(manager: CalledManager) -> None:
+        answers = await asyncio.gather(*(manager.log_in("ann", f"guess {number}") for number in range(12)))
+        assert sorted(each.status_code for each in answers).count(401) <= 4  # three are free, and two run at a time
+
+    played(scene, routes=ROUTES, users=users)
+
+
+def test_the_login_form_says_what_is_wrong_with_it_also_after_a_session_has_ended(
+    played: Callable[..., None], users: Path
+) -> None:
+    async def scene(manager: CalledManager) -> None:
+        manager.client.cookies.set("kafka_manager", "of a session that has ended")
+        strange = await manager.client.post("/login", content=b"x", headers={"content-type": "text/plain"})
+        assert (strange.status_code, "A form is sent as" in strange.text) == (400, True)
+        long = await manager.client.post("/login", data={"name": "x" * 70_000})
+        assert (long.status_code, "longer than" in long.text) == (400, True)
+        assert (await manager.log_in("ann", PASSWORD)).status_code == 303
+
+    played(scene, routes=ROUTES, users=users)
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"origin": "http://localhost"}, 303),
+        ({"origin": "http://evil.example"}, 403),
+        ({"origin": "http://localhost:81"}, 403),
+        ({"origin": "null"}, 403),
+        ({"origin": "https://kafka.example", "sec-fetch-site": "same-origin"}, 303),
+        ({"origin": "http://localhost", "sec-fetch-site": "same-site"}, 403),
+    ],
+)
+def test_another_site_logs_nobody_in(
+    headers: dict[str, str], status: int, played: Callable[..., None], users: Path
+) -> None:
+    async def scene(manager: CalledManager) -> None:
+        form = {"name": "ann", "password": PASSWORD}
+        assert (await manager.client.post("/login", data=form, headers=headers)).status_code == status
+
+    played(scene, routes=ROUTES, users=users)
+
+
+def test_a_new_password_ends_the_sessions_of_the_old_one(
+    played: Callable[..., None], users: Path, tmp_path: Path
+) -> None:
+    own = tmp_path / "own users"
+    own.write_bytes(users.read_bytes())
+
+    async def scene(manager: CalledManager) -> None:
+        await manager.log_in("ann", PASSWORD)
+        assert (await manager.get("/things")).status_code == 200
+        UsersFile(own).add(new_user("ann", AccessRole.ADMINISTRATOR, "quite another one", Chance(3)))
+        assert (await manager.get("/things")).status_code == 303
+
+    played(scene, routes=ROUTES, users=own)
+
+
+def test_a_stream_goes_on_as_long_as_its_user_may_see_it(
+    played: Callable[..., None], users: Path, tmp_path: Path, manager_clock: ManualClock
+) -> None:
+    own = tmp_path / "own users"
+    own.write_bytes(users.read_bytes())
+
+    async def scene(manager: CalledManager) -> None:
+        await manager.log_in("ann", PASSWORD)
+        await manager.get("/things")
+        services, key = manager.services, manager.client.cookies["kafka_manager"]
+        session = services.sessions.find(key)
+        assert session is not None and is_still_admitted(services, session, AccessRole.ADMINISTRATOR)
+        own.write_text(own.read_text().replace("ann:administrator", "ann:reader"))
+        assert is_still_admitted(services, session, AccessRole.READER)
+        assert not is_still_admitted(services, session, AccessRole.ADMINISTRATOR)
+        manager_clock.advance(61 * 60_000)
+        assert not is_still_admitted(services, session, AccessRole.READER)
+
+    played(scene, routes=ROUTES, users=own)
+
+
+def test_a_stream_ends_after_the_logout(played: Callable[..., None], users: Path) -> None:
+    has_begun, may_end = asyncio.Event(), asyncio.Event()
+
+    async def parts() -> AsyncIterator[bytes]:
+        has_begun.set()
+        yield b"one "
+        await may_end.wait()
+        yield b"two"
+
+    async def release() -> None: ...
+
+    async def stream(_request: PageRequest) -> StreamedAnswer:
+        return StreamedAnswer(parts(), release, media_type="text/plain")
+
+    async def scene(manager: CalledManager) -> None:
+        await manager.log_in("ann", PASSWORD)
+        streamed = asyncio.create_task(manager.get("/stream"))
+        await has_begun.wait()
+        await manager.submit("/logout")
+        may_end.set()
+        with pytest.raises(AssertionError):  # the client of tests wants an answer that is whole
+            await streamed
+
+    played(scene, routes=(*ROUTES, reads("/stream", stream, "A stream.", Failure)), users=users)
+
+
+def test_a_change_that_is_cut_off_is_in_the_audit_log(played: Callable[..., None], tmp_path: Path) -> None:
+    async def hang(_request: PageRequest) -> PlannedChange:
+        async def apply() -> str:
+            raise asyncio.CancelledError
+
+        return PlannedChange("Hang", "hang", apply, "/things")
+
+    async def scene(manager: CalledManager) -> None:
+        with pytest.raises(asyncio.CancelledError):
+            await manager.submit("/hang", step="apply", submission="1")
+
+    played(scene, routes=(*ROUTES, changes("/hang", hang, "Hangs.")), allow_changes=True)
+    [entry] = [json.loads(line) for line in (tmp_path / "audit.jsonl").read_text().splitlines()]
+    assert (entry["outcome"], entry["detail"]) == ("failed", "CancelledError")
+
+
+def test_a_page_that_is_missing_leads_to_no_other_site(played: Callable[..., None]) -> None:
+    async def scene(manager: CalledManager) -> None:
+        missing = await manager.client.get("http://localhost//evil.example/x")
+        assert missing.status_code == 404
+        assert 'href="/evil.example/x"' in missing.text and 'href="//' not in missing.text
+
+    played(scene, routes=ROUTES)
 
 
 def test_what_was_done_and_what_failed_is_in_the_audit_log(played: Callable[..., None], tmp_path: Path) -> None:
