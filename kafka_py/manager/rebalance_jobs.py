@@ -118,6 +118,8 @@ class RebalanceJobs:
         self._folder = folder
         self._environment = environment
         self._jobs: dict[str, RebalanceJob] = {}
+        self._abandoned: set[str] = set()
+        """Clusters whose execution is being cancelled."""
 
     def job(self, cluster: str) -> RebalanceJob | None:
         """The running or the last execution."""
@@ -142,12 +144,27 @@ class RebalanceJobs:
         before = self._jobs.get(cluster.name)
         if before is not None and before.is_running:
             raise RebalanceRefused("A rebalance of this cluster is being carried out")
+        if cluster.name in self._abandoned:
+            raise RebalanceRefused("A rebalance of this cluster is being cancelled")
         job = RebalanceJob(cluster, state, self._path(cluster.name), self._environment)
         self._jobs[cluster.name] = job
         return job
 
     async def abandon(self, cluster: ManagedCluster, state: PlanState) -> int:
-        """Cancels what runs of an interrupted execution, and forgets it. Returns how many partitions that were."""
+        """Cancels what runs of an interrupted execution, and forgets it. Returns how many partitions that were.
+
+        Raises RebalanceRefused where it was resumed or is being cancelled already.
+        """
+        job = self._jobs.get(cluster.name)
+        if cluster.name in self._abandoned or (job is not None and job.is_running):
+            raise RebalanceRefused("It was resumed, or is being cancelled already")
+        self._abandoned.add(cluster.name)
+        try:
+            return await self._cancel(cluster, state)
+        finally:
+            self._abandoned.discard(cluster.name)
+
+    async def _cancel(self, cluster: ManagedCluster, state: PlanState) -> int:
         path = self._path(cluster.name)
 
         def ignore(_progress: RunProgress) -> None:

@@ -7,6 +7,8 @@ import shlex
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from kafka_py.manager.messages.matching.pattern_syntax import InvalidPattern
+from kafka_py.manager.messages.matching.patterns import PatternTooCostly, SafePattern
 from kafka_py.manager.pages.commands import CONFIG_FILE
 from kafka_py.manager.pages.looks import problems_of, seen
 from kafka_py.manager.rebalance_jobs import PART, RebalanceJobs
@@ -100,6 +102,20 @@ class RebalancePage:
     problems: list[ProblemRow]
 
 
+@dataclass(frozen=True, slots=True)
+class SearchedRequest(PlanRequest):
+    """A request whose patterns are searched for in linear time: one of `re` may hold up the manager for hours."""
+
+    only: SafePattern | None = None
+    without: SafePattern | None = None
+
+    def selects(self, topic: str) -> bool:
+        """Whether partitions of this topic may change. Raises PatternTooCostly."""
+        if self.without is not None and self.without.found_in(topic):
+            return False
+        return self.only is None or self.only.found_in(topic)
+
+
 def jobs_of(request: PageRequest) -> RebalanceJobs:
     """The executions of this manager."""
     jobs: RebalanceJobs = request.services.parts[PART]
@@ -114,12 +130,24 @@ def asked(request: PageRequest) -> PlanRequest:
     except ValueError:
         raise BadParameter("brokers are ids such as 3,4") from None
     has_factor = action is RebalanceAction.REPLICATION_FACTOR
-    return PlanRequest(
+    topics, excluded = request.text("topics", "") or None, request.text("excluded", "") or None
+    return SearchedRequest(
         action, brokers if action in NEEDS_BROKERS else frozenset(),
-        request.number("factor", least=1, greatest=32_767) if has_factor else None,
-        request.text("topics", "") or None, request.text("excluded", "") or None,
+        request.number("factor", least=1, greatest=32_767) if has_factor else None, topics, excluded,
         request.number("tolerance", DEFAULT_TOLERANCE_PERCENT, greatest=100),
+        only=_whole("topics", topics), without=_whole("excluded", excluded),
     )  # fmt: skip
+
+
+def _whole(name: str, text: str | None) -> SafePattern | None:
+    """A pattern for whole names. Raises BadParameter."""
+    try:
+        if text is None:
+            return None
+        flag = "(?i)" if text.startswith("(?i)") else ""
+        return SafePattern(f"{flag}^(?:{SafePattern(text).text.removeprefix(flag)})$")
+    except InvalidPattern as error:
+        raise BadParameter(f"{name}: {error}") from None
 
 
 class LookedProposal(NamedTuple):
@@ -135,7 +163,10 @@ async def proposed(request: PageRequest, wanted: PlanRequest) -> LookedProposal:
     """The plan for the cluster as it is now. Raises RebalanceRefused, KafkaError."""
     snapshot = await seen(request.cluster, *PLANNED_PARTS)
     # A plan for very many partitions takes a second or more, in which other pages are served.
-    proposal = await asyncio.to_thread(propose, plan_cluster_of(snapshot), wanted)
+    try:
+        proposal = await asyncio.to_thread(propose, plan_cluster_of(snapshot), wanted)
+    except PatternTooCostly as error:
+        raise RebalanceRefused(str(error)) from None
     return LookedProposal(proposal, snapshot.cluster_id, problems_of(snapshot), look_notes(snapshot))
 
 
@@ -204,21 +235,24 @@ async def progress(request: PageRequest) -> Page:
 
 
 async def execute(request: PageRequest) -> PlannedChange:
-    """Carries a plan out, for the cluster as it is when it begins."""
+    """Carries a plan out, for the sizes and leaders of the moment when it begins; the brokers must be those shown."""
     wanted = asked(request)
     throttle = request.number("throttle", 0) * MEGABYTE or None
     limits = BatchLimits(request.number("batch", DEFAULT_BATCH_PARTITIONS, least=1), DEFAULT_BATCH_BYTES)
+    before = jobs_of(request).interrupted(request.cluster.name)
+    if before is not None and (before.topics or before.brokers):
+        raise BadParameter("An interrupted rebalance has left throttles: resume or cancel it first")
     try:
-        plan = (await proposed(request, wanted)).proposal
+        looked = await proposed(request, wanted)
     except RebalanceRefused as error:
         raise BadParameter(str(error)) from None
+    plan = looked.proposal
     if plan.is_empty:
         raise NotFound("Nothing has to change")
 
     async def apply() -> str:
-        looked = await proposed(request, wanted)
-        start(request, new_state(looked.proposal, looked.cluster_id, throttle, limits))
-        return f"The rebalance of {len(looked.proposal.changes)} partitions has begun."
+        start(request, new_state(plan, looked.cluster_id, throttle, limits))
+        return f"The rebalance of {len(plan.changes)} partitions has begun."
 
     effects = [
         Effect(f"broker {before.broker}", _load_text(before), _load_text(after))
@@ -233,7 +267,7 @@ async def execute(request: PageRequest) -> PlannedChange:
     warnings += [f"Not reached: {one.text}" for one in plan.remaining[:10]]
     return PlannedChange(
         f"Rebalance {len(plan.changes)} partitions", command_of(request, wanted, throttle, limits), apply,
-        _back(request), effects, warnings,
+        _back(request), effects, warnings, basis=[(one.broker, one.is_live) for one in plan.before],
     )  # fmt: skip
 
 

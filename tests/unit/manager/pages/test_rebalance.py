@@ -1,9 +1,20 @@
 """The page of rebalances without a cluster: the form, what cannot be done, and executions that were interrupted."""
 
+import asyncio
+
+import pytest
+
+from kafka_py.base.chance import Chance
 from kafka_py.base.ids import TopicPartition
-from kafka_py.manager.rebalance_jobs import PART
+from kafka_py.clients.environment import ClientEnvironment
+from kafka_py.manager.clusters import ManagedCluster
+from kafka_py.manager.identity.roles import AccessRole, WebUser
+from kafka_py.manager.pages.rebalance import asked
+from kafka_py.manager.rebalance_jobs import PART, RebalanceJobs
+from kafka_py.manager.settings import ClusterSettings
+from kafka_py.manager.web.requests import BadParameter, PageRequest
 from kafka_py.operations.rebalancing.batches import BatchLimits
-from kafka_py.operations.rebalancing.model import PartitionChange
+from kafka_py.operations.rebalancing.model import PartitionChange, RebalanceRefused
 from kafka_py.operations.rebalancing.plan_file import PlannedStep, PlanState, write_state
 
 PATH = "/clusters/test/rebalance"
@@ -63,3 +74,72 @@ def test_readers_see_the_form_and_no_buttons(played, tmp_path):
         assert (await manager.submit(f"{PATH}/resume")).status_code == 403
 
     played(scene)
+
+
+def searched(**fields):
+    values = {name: [value] for name, value in fields.items()}
+    return asked(PageRequest(None, {}, values, {}, WebUser("ann", AccessRole.READER), AccessRole.READER, ""))
+
+
+@pytest.mark.parametrize(("fields", "chosen"), [
+    ({}, ["ab", "b", "B", "cab"]),
+    ({"topics": "a|b"}, ["b"]),
+    ({"topics": "(?i)a|b"}, ["b", "B"]),
+    ({"topics": ".*b", "excluded": "c.*"}, ["ab", "b"]),
+])  # fmt: skip
+def test_patterns_are_for_whole_names(fields, chosen):
+    request = searched(**fields)
+    assert [name for name in ("ab", "b", "B", "cab") if request.selects(name)] == chosen
+
+
+def test_no_pattern_takes_long():
+    assert not searched(topics="(a+)+").selects("a" * 248 + "!")
+    for text in ("(a", "(a)\\1", "a)|(b"):
+        with pytest.raises(BadParameter, match="topics"):
+            searched(topics=text)
+
+
+def test_no_rebalance_begins_before_the_throttles_of_an_interrupted_one_are_gone(played, tmp_path):
+    async def scene(manager):
+        state = interrupted_state()
+        state.topics = {"t": {}}
+        write_state(tmp_path / PART / "test.json", state)
+        refused = await manager.submit(f"{PATH}/execute")
+        assert (refused.status_code, "left throttles" in refused.text) == (400, True)
+
+    played(scene, allow_changes=True)
+
+
+def test_an_execution_that_is_being_cancelled_is_not_resumed(tmp_path, manager_clock):
+    class HeldUpAdmin:
+        def __init__(self):
+            self.may_go_on = asyncio.Event()
+
+        async def describe_cluster(self, **_):
+            await self.may_go_on.wait()
+            raise RebalanceRefused("no")
+
+        def __getattr__(self, name):
+            return self.describe_cluster
+
+    async def scene():
+        environment = ClientEnvironment(clock=manager_clock, chance=Chance(1))
+        jobs = RebalanceJobs(tmp_path, environment)
+        cluster = ManagedCluster(ClusterSettings("test", "localhost:1"), environment)
+        cluster._admin = admin = HeldUpAdmin()
+        abandoning = asyncio.create_task(jobs.abandon(cluster, interrupted_state()))
+        await asyncio.sleep(0)
+        with pytest.raises(RebalanceRefused, match="is being cancelled"):
+            jobs.start(cluster, interrupted_state())
+        with pytest.raises(RebalanceRefused, match="is being cancelled"):
+            await jobs.abandon(cluster, interrupted_state())
+        admin.may_go_on.set()
+        with pytest.raises(RebalanceRefused, match="no"):
+            await abandoning
+        job = jobs.start(cluster, interrupted_state())
+        with pytest.raises(RebalanceRefused, match="resumed"):
+            await jobs.abandon(cluster, interrupted_state())
+        job._task.cancel()
+        await asyncio.wait([job._task])
+
+    asyncio.run(scene())
