@@ -27,6 +27,7 @@ from kafka_py.log.segments.txn_index import AbortedTxn, TxnIndex
 from kafka_py.records.batch import (
     MAGIC,
     BatchHeader,
+    CorruptBatch,
     Record,
     decode_records,
     iter_record_pieces,
@@ -274,13 +275,20 @@ class CleanJob:
     # ---- reading
 
     def _batches(self, place: PartitionDirectory, part: Part) -> Iterator[tuple[int, BatchHeader, memoryview]]:
-        """Every batch of a part; pauses in between."""
+        """Every batch of a part; pauses in between.
+
+        Raises CorruptBatch also for a size beyond the end: the batches after it would be left out of the result.
+        """
         file = self.files.open(place.segment_path(part.base_offset, filenames.LOG))
+        end = 0
         try:
             for position, header, batch in iter_file_batches(file, 0, part.size):
                 yield position, header, batch
+                end = position + header.size_bytes
                 self.bytes_read += len(batch)
                 self._pause()
+            if end != part.size:
+                raise CorruptBatch(f"a batch reaches beyond the end of the segment at offset {part.base_offset}", end)
         finally:
             file.close()
 

@@ -191,6 +191,22 @@ def test_a_log_that_cannot_be_read_is_left_alone_and_others_go_on() -> None:
     assert world.clean() == 0
 
 
+@pytest.mark.parametrize("segment", [0, 1])
+def test_a_batch_size_beyond_the_end_loses_nothing_that_follows(segment: int) -> None:
+    """As if the segment ended there, a compaction would leave out the rest of it, and remove the only copy."""
+    world = World()
+    for number in range(6):
+        world.put((f"k{number}", "v"), roll=number in (2, 5))
+    path = world.log.segments[segment].path
+    second = world.log.segments[segment].size // 3
+    size_field = 9  # its second byte: 65,536 bytes more
+    world.files.corrupt(path, second + size_field)
+    world.clean()
+    assert list(world.cleaner.uncleanable) == [world.topic_partition]
+    world.files.corrupt(path, second + size_field)
+    assert [key for _, key, _ in world.texts()] == [f"k{number}" for number in range(6)]
+
+
 def test_a_disk_that_fails_takes_the_directory_offline() -> None:
     world = three_segments()
     world.files.fail("write", errno.EIO, path=".cleaned")
