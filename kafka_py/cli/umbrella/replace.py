@@ -11,8 +11,10 @@ was interrupted or failed, the same command continues it, and the other `--to` t
 from __future__ import annotations
 
 import argparse
+import fcntl
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,6 +54,17 @@ def read_plan(path: Path) -> list[BrokerCommands]:
         return parse_plan(path.read_text(), str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise CommandFailed(f"{path} cannot be read: {error}") from None
+
+
+@contextmanager
+def only_one(path: Path) -> Iterator[None]:
+    """No other process replaces brokers by this plan meanwhile. Raises CommandFailed: two would stop two brokers."""
+    with path.open() as plan:
+        try:
+            fcntl.flock(plan, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise CommandFailed(f"{path}: another process replaces brokers by this plan; wait for its end") from None
+        yield
 
 
 def wrong_files(plan: Sequence[BrokerCommands], to: str) -> list[str]:
@@ -148,7 +161,7 @@ def main(arguments: Sequence[str]) -> int:
     logging.getLogger("kafka_py").setLevel(logging.CRITICAL)  # brokers that are down are what it is about
     try:
         plan = read_plan(Path(options.plan))
-        with EndSignals() as signals:
+        with EndSignals() as signals, nullcontext() if options.check else only_one(Path(options.plan)):
             return asyncio.run(replace(options, plan, signals))
     except ReplacementRefused as error:
         raise CommandFailed(str(error)) from None

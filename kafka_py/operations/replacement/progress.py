@@ -19,7 +19,8 @@ class ReplacementProgress:
 
     current: the one that is being replaced, None between two. is_stopped: whether its former make has been stopped, so
     that only the start is left, unless it is there already. is_started: whether the new make was started and may still
-    come up.
+    come up. is_turned: whether it was turned round with its former make stopped, so that it has to be started again in
+    whatever state the cluster is.
     """
 
     to: str
@@ -27,6 +28,7 @@ class ReplacementProgress:
     current: int | None = None
     is_stopped: bool = False
     is_started: bool = False
+    is_turned: bool = False
 
     @property
     def done(self) -> list[int]:
@@ -43,17 +45,19 @@ def directed(stored: ReplacementProgress | None, to: str, ids: Iterable[int]) ->
 
     Turned round while a broker was under way, that one comes first. If its former make had been stopped, whatever runs
     of the new one is stopped, because its start may be what has failed; otherwise the former make still runs, or is
-    started again.
+    started again. Raises ReplacementRefused if that broker is not among the ids.
     """
     known = {} if stored is None else stored.makes
     makes = {number: known.get(number, other_make(to)) for number in ids}
     if stored is None or stored.current is None:
         return ReplacementProgress(to, makes)
     current = stored.current
+    if current not in makes:
+        raise ReplacementRefused(f"broker {current} is being replaced, and is not in the plan: put it back")
     if stored.to == to:
-        return ReplacementProgress(to, makes, current, stored.is_stopped, stored.is_started)
+        return ReplacementProgress(to, makes, current, stored.is_stopped, stored.is_started, stored.is_turned)
     makes[current] = other_make(to)
-    return ReplacementProgress(to, makes, current, not stored.is_stopped)
+    return ReplacementProgress(to, makes, current, not stored.is_stopped, is_turned=stored.is_stopped)
 
 
 def read_progress(path: Path) -> ReplacementProgress | None:

@@ -82,30 +82,32 @@ class Replacement:
         self._tools.keep(progress)
         for number in progress.left((await self.seen()).controller_id):
             place = f"[{len(progress.done) + 1}/{len(progress.makes)}] broker {number}"
-            if progress.current is None:
-                await self._wait_in_order(f"{place}: not stopped", self._plan)
+            if not (progress.is_stopped or progress.is_turned):
+                await self._wait_before_stop(f"{place}: not stopped", number, is_begun=progress.current is not None)
             progress.current = number
             self._tools.keep(progress)
             await self._replace(place, number, progress)
             progress.makes[number] = progress.to
-            progress.current, progress.is_stopped, progress.is_started = None, False, False
+            progress.current = None
+            progress.is_stopped = progress.is_started = progress.is_turned = False
             self._tools.keep(progress)
 
     async def _replace(self, place: str, number: int, progress: ReplacementProgress) -> None:
         began_s = self._tools.now_s()
         former, wanted = other_make(progress.to), progress.to
         commands = self._plan[number].makes
+        is_gone = not progress.is_stopped  # which a broker that is asked next may not have noticed yet
         if not progress.is_stopped:
             await self._stop(place, number, commands[former].stop, former)
             progress.is_stopped = True
             self._tools.keep(progress)
-        if not progress.is_started and number not in (await self.seen()).nodes:
+        if not progress.is_started and (is_gone or number not in (await self.seen()).nodes):
             await self._start(place, number, commands[wanted].start, wanted)
             progress.is_started = True
             self._tools.keep(progress)
         self._tools.say(f"{place}: waiting for its replicas")
         try:
-            await self._wait_in_order(f"{place}: {wanted} started", self._plan, f" or with --to {former} to go back")
+            await self._wait_in_order(f"{place}: {wanted} started", f" or with --to {former} to go back")
         except ReplacementRefused:
             progress.is_started = False  # it is started again next time; after an interruption it may be coming up
             self._tools.keep(progress)
@@ -115,10 +117,10 @@ class Replacement:
     async def _stop(self, place: str, number: int, command: str, make: str) -> None:
         self._tools.say(f"{place}: stopping {make}")
         code = await self._tools.run(command)
-        if code and number in (await self.seen()).nodes:
+        if code and (why := self._still_there(await self.seen(), number)):
             raise ReplacementRefused(
-                f"{place}: {command!r} ended with code {code}, and the broker still runs: nothing was started; "
-                "run the command again to continue"
+                f"{place}: {command!r} ended with code {code}, and {why}: nothing was started; run the command again "
+                "to continue"
             )
         await self._wait_gone(place, number)
 
@@ -139,17 +141,39 @@ class Replacement:
 
     async def _wait_gone(self, place: str, number: int) -> None:
         """Until no broker lists it: the other make registers under the same id, which ZooKeeper must have freed."""
-        await self._until(
-            lambda snapshot: f"broker {number} is still registered" if number in snapshot.nodes else "",
-            f"{place}: stopped",
-        )
 
-    async def _wait_in_order(self, place: str, ids: Mapping[int, object], back: str = "") -> None:
-        await self._until(lambda snapshot: missing_for_a_step(snapshot, ids), place, back)
+        async def missing_in(snapshot: ClusterSnapshot) -> str:
+            return self._still_there(snapshot, number)
 
-    async def _until(self, missing_in: Callable[[ClusterSnapshot], str], place: str, back: str = "") -> None:
+        await self._until(missing_in, f"{place}: stopped")
+
+    def _still_there(self, snapshot: ClusterSnapshot, number: int) -> str:
+        """Why the broker may still run; "" if it does not. That none answers says so only if it is the only one."""
+        if not snapshot.is_reached and len(self._plan) > 1:
+            return f"no broker answers whether {number} is still registered"
+        return f"broker {number} is still registered" if number in snapshot.nodes else ""
+
+    async def _wait_before_stop(self, place: str, number: int, *, is_begun: bool) -> None:
+        """Until one may be stopped. is_begun: it may be down already, stopped by an earlier process."""
+
+        async def missing_in(snapshot: ClusterSnapshot) -> str:
+            if is_begun and not self._still_there(snapshot, number):
+                return ""
+            return missing_for_a_step(snapshot, self._plan, await self._moving())
+
+        await self._until(missing_in, place)
+
+    async def _wait_in_order(self, place: str, back: str) -> None:
+        async def missing_in(snapshot: ClusterSnapshot) -> str:
+            return missing_for_a_step(snapshot, self._plan)
+
+        await self._until(missing_in, place, back)
+
+    async def _until(
+        self, missing_in: Callable[[ClusterSnapshot], Awaitable[str]], place: str, back: str = ""
+    ) -> None:
         ends_s = self._tools.now_s() + self._timeout_s
-        while missing := missing_in(await self.seen()):
+        while missing := await missing_in(await self.seen()):
             if self._tools.is_interrupted():
                 raise Interrupted
             if self._tools.now_s() > ends_s:

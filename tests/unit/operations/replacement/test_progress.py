@@ -57,13 +57,21 @@ def test_continued_a_broker_under_way_is_still_under_way() -> None:
 def test_a_broker_that_was_stopped_goes_back_first_and_what_runs_of_it_is_stopped() -> None:
     stored = ReplacementProgress(OURS, {0: OURS, 1: APACHE, 2: APACHE}, 1, is_stopped=True)
     back = directed(stored, APACHE, [0, 1, 2])
-    assert back == ReplacementProgress(APACHE, {0: OURS, 1: OURS, 2: APACHE}, 1, is_stopped=False)
+    assert back == ReplacementProgress(APACHE, {0: OURS, 1: OURS, 2: APACHE}, 1, is_stopped=False, is_turned=True)
+    assert directed(back, APACHE, [0, 1, 2]) == back, "also when it is continued"
     assert back.left(-1) == [1, 0]
 
 
 def test_a_broker_that_was_not_stopped_yet_is_not_stopped() -> None:
     stored = ReplacementProgress(OURS, {0: OURS, 1: APACHE}, 1, is_stopped=False)
     assert directed(stored, APACHE, [0, 1]) == ReplacementProgress(APACHE, {0: OURS, 1: OURS}, 1, is_stopped=True)
+
+
+@pytest.mark.parametrize("to", [OURS, APACHE])
+def test_a_plan_without_the_broker_under_way(to: str) -> None:
+    """It may be down: nothing of the others is stopped."""
+    with pytest.raises(ReplacementRefused, match="broker 1 is being replaced, and is not in the plan"):
+        directed(ReplacementProgress(OURS, {0: APACHE, 1: APACHE}, 1, is_stopped=True), to, [0, 2])
 
 
 def test_turned_round_twice_it_goes_on_where_it_was() -> None:
