@@ -19,20 +19,37 @@ IsSecret = Callable[[str], bool]
 LEAST_LENGTH = 4
 """Shorter values are not looked for in texts: they would be found everywhere."""
 
-_OPTION = re.compile(r'(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"')
+_QUOTED = r"""(?P<esc>\\+)(?P<q>["'])[^\n]{0,2000}?(?<!\\)(?P=esc)(?P=q)|"(?:[^"\\\n]|\\.)*"|'[^'\n]*(?:''[^'\n]*)*'"""
+"""A value in quotes; the first kind is inside of a JSON text, where quotes have backslashes before them."""
+_BARE = r"""[^\s,;&"'\])}]+"""
+_OPTION = re.compile(r"""(\w+)\s*=\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s;"']+)""")
+_QUOTE = re.compile(r"""\\*["']""")
+_ESCAPED = re.compile(r"\\(.)")
 _NO_SECRETS = {"username", "principal", "servicename", "keytab", "usekeytab", "storekey", "useticketcache"}
 """Options of logins, in lower case, that others may know."""
 _PLAIN_VALUES = {"true", "false", "none", "null", "jks", "pkcs12", "pem", "required"}
+_NAMES = r"""(?: password | passwd | passphrase | \bpwd | secret | credential | hmac | api[._-]?key | client[._-]?key
+    | (?:master|private)[._-]key | (?:stored|server)_key | (?:access|refresh|session|auth|id)[._-]?token )"""
+_CLOSED = r"""(?:\\*["'])?"""
+"""The quote behind a name."""
 _PEM = re.compile(r"-----BEGIN ([A-Z ]*PRIVATE KEY)-----.{0,20000}?-----END \1-----", re.DOTALL)
+_PEM_END = re.compile(r"\A[\w+/=\s\\]*-----END [A-Z ]*PRIVATE KEY-----")
+_PEM_BEGINNING = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\w+/=\s\\]+")
+"""Keys in texts that begin or end within them."""
+
+
 _NAMED = re.compile(
-    r"""(?ix) ( (?: password | passwd | secret | credential | api[._-]?key | access[._-]?token | client[._-]?key )
-        [\w.\-]{0,80} ["']? \s{0,9} [=:] \s{0,9} )
-        ( "(?:[^"\\\n]|\\.)*" | '[^'\n]*' | [^\s,;&"'\])}]+ )"""
+    rf"""(?ix) ( {_NAMES} [\w.\-]{{0,80}} {_CLOSED} \s{{0,9}} (?: [=:]{{1,2}}>? | -?> ) \s{{0,9}}
+        (?: \[ (?!hidden\]) \s? )? ) ( {_QUOTED} | {_BARE} )"""
 )
-_USERS = re.compile(r"""(?i)(\buser_[\w.\-]+\s*=\s*)("(?:[^"\\]|\\.)*"|[^\s;,]+)""")
-_JAAS = re.compile(r"(?i)(sasl\.jaas\.config\s*[=:]\s*)(.+)")
-_AUTHORIZATION = re.compile(r"(?i)\b(authorization\s*[=:]\s*)(?:(bearer|basic)\s+)?[^\s,;]+")
-_IN_URL = re.compile(r"(://[^\s/:@]{0,200}:)([^\s/@]{1,500})(@)")
+_LINE = re.compile(rf"(?imx)^ ( [ \t]{{0,20}} [\w.\-]{{0,80}}? {_NAMES} [\w.\-]{{0,80}} [ \t]* [=:] [ \t]* ) (\S.*)$")
+"""A line of a property file: its value ends with it."""
+_USERS = re.compile(rf"(?ix) ( \buser_[\w.\-]+ \s* = \s* ) ( {_QUOTED} | [^\s;,]+ )")
+_JAAS = re.compile(rf"(?ix) ( sasl\.jaas\.config {_CLOSED} \s* [=:] \s* ) ( {_QUOTED} | .+ )")
+_ARGUMENT = re.compile(r"(?i)(--?[\w\-]{0,40}(?:password|passphrase|secret|token)\s+)([^\s\-]\S*)")
+_AUTHORIZATION = re.compile(rf"""(?i)\b(authorization{_CLOSED}\s*[=:]\s*{_CLOSED})(?:[a-z]{{1,20}}\s+)?[^\s,;"'\\]+""")
+_WEB_TOKEN = re.compile(r"\beyJ[\w\-]{6,1000}\.[\w\-]{6,4000}\.[\w\-]*")
+_IN_URL = re.compile(r"(://[^\s/:@]{0,200}:)([^\s/]{1,500})(@)")
 
 
 def without_secrets(settings: Mapping[str, str], is_secret: IsSecret) -> dict[str, str]:
@@ -46,7 +63,10 @@ def secrets_in(settings: Mapping[str, str], is_secret: IsSecret) -> set[str]:
     for name, value in settings.items():
         if is_secret(name):
             found.add(value)
-            found.update(text for option, text in _OPTION.findall(value) if option.lower() not in _NO_SECRETS)
+            for option, text in _OPTION.findall(value):
+                if option.lower() not in _NO_SECRETS:
+                    plain = text[1:-1] if text[0] in "\"'" else text
+                    found |= {plain, _ESCAPED.sub(r"\1", plain)}
     return {each for each in found if len(each) >= LEAST_LENGTH and each.lower() not in _PLAIN_VALUES}
 
 
@@ -60,12 +80,13 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """The text without secrets."""
-        text = _PEM.sub(HIDDEN, text)
+        for key in (_PEM, _PEM_END, _WEB_TOKEN):
+            text = key.sub(HIDDEN, text)
+        text = _PEM_BEGINNING.sub(HIDDEN, text)
         if self._known is not None:
             text = self._known.sub(HIDDEN, text)
-        text = _JAAS.sub(rf"\1{HIDDEN}", text)
-        text = _NAMED.sub(_hide_value, text)
-        text = _USERS.sub(rf"\1{HIDDEN}", text)
+        for named in (_JAAS, _LINE, _NAMED, _USERS, _ARGUMENT):
+            text = named.sub(_hide_value, text)
         text = _AUTHORIZATION.sub(rf"\1{HIDDEN}", text)
         return _IN_URL.sub(rf"\1{HIDDEN}\3", text)
 
@@ -79,7 +100,8 @@ def _forms(secret: str) -> set[str]:
 def _hide_value(found: re.Match[str]) -> str:
     """Keeps a value that says nothing, such as null, and quotes around one that does."""
     value = found[2]
-    if value.strip("\"'").lower() in _PLAIN_VALUES or value.startswith(HIDDEN[:-1]):
+    plain = value.strip("\"'\\")
+    if plain.rstrip(",").lower() in _PLAIN_VALUES or plain.startswith(HIDDEN[:-1]):
         return found[0]
-    quote = value[0] if value[0] in "\"'" else ""
-    return f"{found[1]}{quote}{HIDDEN}{quote}"
+    quote = _QUOTE.match(value)
+    return f"{found[1]}{quote[0]}{HIDDEN}{quote[0]}" if quote else f"{found[1]}{HIDDEN}"

@@ -1,5 +1,7 @@
 """Secrets are taken out of settings by name, and out of any text by value and by what is around them."""
 
+import json
+
 import pytest
 
 from kafka_py.base.options import HIDDEN
@@ -23,6 +25,17 @@ def test_settings_keep_their_values_unless_they_are_secret_or_unknown() -> None:
 def test_the_options_of_a_login_are_secrets_as_well_but_for_the_name() -> None:
     found = secrets_in({"sasl.jaas.config": LOGIN, "acks": "all", "ssl.key.password": "abc"}, is_secret)
     assert {LOGIN, "alice-secret"} == found  # shorter ones would be found everywhere
+
+
+def test_a_login_has_its_options_in_any_kind_of_quotes_or_in_none() -> None:
+    login = """x required password='planted-1' user_a=planted-2 user_b="plan\\"ted";"""
+    found = secrets_in({"sasl.jaas.config": login}, is_secret)
+    assert found == {login, "planted-1", "planted-2", 'plan\\"ted', 'plan"ted'}
+
+
+def test_json_remains_json() -> None:
+    shown = Redactor().text(json.dumps({"sasl.jaas.config": LOGIN, "x": json.dumps({"password": "a, b"})}))
+    assert json.loads(shown) == {"sasl.jaas.config": HIDDEN, "x": json.dumps({"password": HIDDEN})}
 
 
 def test_known_secrets_are_removed_wherever_they_are() -> None:
@@ -50,6 +63,25 @@ def test_a_secret_with_special_characters_is_found_in_json_and_in_addresses() ->
         "-----BEGIN PRIVATE KEY-----\nplanted\n-----END PRIVATE KEY-----",
         "-----BEGIN ENCRYPTED PRIVATE KEY-----\nplanted\n-----END ENCRYPTED PRIVATE KEY-----",
         "client_secret=planted&grant_type=x",
+        r'{"sasl.jaas.config": "x required username=\"u\" password=\"pla planted\" user_b=\"b,planted\";"}',
+        r'{"log": "{\"password\": \"a, planted\"}"}',
+        r'x password=\\\"a planted\\\" y',
+        '"passwords": ["planted"]',
+        "delegation.token.master.key=planted",
+        "salt=YWJj,stored_key=planted,server_key=planted,iterations=4096",
+        "java Tool --password planted",
+        "<password>planted</password>",
+        "http://user:pl@planted@example.com/x",
+        '"refresh_token":"planted"',
+        '"Authorization": "Bearer planted"',
+        "got eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbGljZSJ9.planted",
+        "planted\nMII+/=\n-----END RSA PRIVATE KEY-----\nnext",
+        "-----BEGIN PRIVATE KEY-----\nplanted\nMII",
+        "ssl.key.password=some, planted",
+        "password='it''s planted'",
+        "hmac=planted",
+        "password => planted",
+        "passphrase: planted",
     ],
 )
 def test_what_looks_like_a_secret_is_removed(text: str) -> None:
@@ -70,5 +102,6 @@ def test_other_text_stays_as_it_is(text: str) -> None:
 
 
 def test_long_texts_without_secrets_take_linear_time() -> None:
-    for text in ("a" * 400_000, "password" * 40_000, "://a" * 100_000, "-----BEGIN PRIVATE KEY-----" * 300):
+    for text in ("a" * 400_000, "password" * 40_000, "://a" * 100_000, "-----BEGIN PRIVATE KEY-----" * 300,
+                 "eyJaaaaaa-" * 40_000, "password" + "\\" * 400_000):
         assert Redactor({"planted"}).text(text) == text
