@@ -14,7 +14,8 @@ from kafka_py.operations.bundle.entries import BundleEntry
 def write_archive(path: Path, entries: Sequence[BundleEntry], folder: str, now_s: float) -> int:
     """Writes a tar.gz with the entries below `folder`; its size. Raises OSError, also for a file that exists."""
     partial = path.with_name(f".{path.name}.part")
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    partial.unlink(missing_ok=True)  # of an earlier process; one of another user would keep that user's rights to it
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:
         with open(descriptor, "wb") as file, tarfile.open(fileobj=file, mode="w:gz") as archive:
             for entry in entries:

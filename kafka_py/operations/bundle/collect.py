@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import platform
-import urllib.request
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib import metadata
 
 import kafka_py
+from kafka_py.base.clock import Clock
 from kafka_py.base.properties import format_properties
 from kafka_py.clients.admin.client import AsyncAdminClient
 from kafka_py.clients.environment import SYSTEM, ClientEnvironment
@@ -23,6 +23,7 @@ from kafka_py.operations.cluster_view.look import look_at
 from kafka_py.operations.doctor.checks.all_checks import findings_in
 from kafka_py.operations.doctor.examine import DoctorRequest, examine
 from kafka_py.operations.doctor.findings import report_of
+from kafka_py.operations.doctor.metrics_probe import read_page
 
 LIBRARIES = ("asyncio", "crc32c", "cryptography", "kazoo", "lz4", "python-snappy", "zstandard", "uvloop")
 
@@ -110,7 +111,7 @@ async def _of_cluster(
         )
         for broker, settings in seen.broker_settings.items()
     ]
-    pages, problems = await _pages(request.metrics, request.timeout_s)
+    pages, problems = await _pages(request.metrics, environment.clock, request.timeout_s)
     entries += pages
     good = [reached.where for reached in seen.bootstrap if reached.failed is None]
     if not good:
@@ -123,10 +124,10 @@ async def _of_cluster(
     return entries, problems
 
 
-async def _pages(urls: Sequence[str], timeout_s: float) -> tuple[list[BundleEntry], list[str]]:
+async def _pages(urls: Sequence[str], clock: Clock, timeout_s: float) -> tuple[list[BundleEntry], list[str]]:
     """The pages of metrics as they are."""
     loop = asyncio.get_running_loop()
-    texts = await asyncio.gather(*(loop.run_in_executor(None, _page, url, timeout_s) for url in urls))
+    texts = await asyncio.gather(*(loop.run_in_executor(None, _page, url, clock, timeout_s) for url in urls))
     entries, problems = [], []
     for number, (url, text) in enumerate(zip(urls, texts, strict=True)):
         if isinstance(text, bytes):
@@ -136,12 +137,8 @@ async def _pages(urls: Sequence[str], timeout_s: float) -> tuple[list[BundleEntr
     return entries, problems
 
 
-def _page(url: str, timeout_s: float) -> bytes | str:
-    from kafka_py.operations.doctor.metrics_probe import MOST_BYTES, address_of
-
+def _page(url: str, clock: Clock, timeout_s: float) -> bytes | str:
     try:
-        with urllib.request.urlopen(address_of(url), timeout=timeout_s) as answer:
-            body: bytes = answer.read(MOST_BYTES)
-            return body
+        return read_page(url, clock, timeout_s).body
     except (OSError, ValueError) as error:
         return str(error)

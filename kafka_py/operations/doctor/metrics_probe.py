@@ -6,9 +6,11 @@ Source: docs/operations.md, "Metrics"; the text exposition format 0.0.4 of Prome
 from __future__ import annotations
 
 import asyncio
+import http.client
 import urllib.request
 from collections.abc import Iterable, Sequence
 from email.utils import parsedate_to_datetime
+from typing import NamedTuple, Protocol
 
 from kafka_py.base.clock import Clock
 from kafka_py.operations.doctor.examination import ClockSeen, MetricsSeen
@@ -20,7 +22,24 @@ NAMES = (
 )  # fmt: skip
 HEAP = ('area="heap"',)
 MOST_BYTES = 64 << 20
+PIECE_BYTES = 1 << 16
 DATE_RESOLUTION_MS = 1000.0
+
+
+class Body(Protocol):
+    """What a page is read from."""
+
+    def read1(self, most: int, /) -> bytes:
+        """What is there of it, after a wait if that is nothing; empty at its end."""
+
+
+class Page(NamedTuple):
+    """A page, and its Date header; when it was asked for and began to be answered (ms, wall clock)."""
+
+    body: bytes
+    date: str | None
+    began_ms: int
+    ended_ms: int
 
 
 async def look_at_pages(
@@ -33,15 +52,37 @@ async def look_at_pages(
 
 
 def _read(url: str, clock: Clock, timeout_s: float) -> tuple[MetricsSeen, ClockSeen | None]:
+    try:
+        page = read_page(url, clock, timeout_s)
+    except (OSError, ValueError) as error:
+        return MetricsSeen(url, str(error)), None
+    lines = page.body.decode("utf-8", "replace").splitlines()
+    return MetricsSeen(url, values=values_in(lines)), _clock(url, page.date, page.began_ms, page.ended_ms)
+
+
+def read_page(url: str, clock: Clock, timeout_s: float) -> Page:
+    """Reads a page, at most MOST_BYTES of it. timeout_s: until it begins, and from then on until its end.
+
+    Raises OSError, ValueError.
+    """
     began_ms = clock.wall_ms()
     try:
         with urllib.request.urlopen(address_of(url), timeout=timeout_s) as answer:
             ended_ms = clock.wall_ms()
-            date = answer.headers.get("Date")
-            text = answer.read(MOST_BYTES).decode("utf-8", "replace")
-    except (OSError, ValueError) as error:
-        return MetricsSeen(url, str(error)), None
-    return MetricsSeen(url, values=values_in(text.splitlines())), _clock(url, date, began_ms, ended_ms)
+            return Page(body_of(answer, clock, timeout_s), answer.headers.get("Date"), began_ms, ended_ms)
+    except http.client.HTTPException as error:
+        raise ValueError(str(error) or f"no page of HTTP ({type(error).__name__})") from error
+
+
+def body_of(answer: Body, clock: Clock, timeout_s: float) -> bytes:
+    """The content of a page. Raises TimeoutError where it comes in small pieces without end."""
+    ends_ms = clock.monotonic_ms() + timeout_s * 1000
+    body = bytearray()
+    while len(body) < MOST_BYTES and (piece := answer.read1(PIECE_BYTES)):
+        body += piece
+        if clock.monotonic_ms() > ends_ms:
+            raise TimeoutError(f"the page does not end within {timeout_s:.0f} s")
+    return bytes(body)
 
 
 def address_of(url: str) -> str:

@@ -1,9 +1,15 @@
 """What the probes make of answers: ZooKeeper's srvr, pages of metrics, certificates."""
 
-from kafka_py.operations.doctor.metrics_probe import values_in
+import socket
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from kafka_py.operations.doctor.metrics_probe import body_of, read_page, values_in
 from kafka_py.operations.doctor.tls_probe import certificate_of
 from kafka_py.operations.doctor.zookeeper_probe import server_seen
 from kafka_py.security.tls.certificates import Authority
+from kafka_py.testing.clock import ManualClock
 
 SRVR = """\
 Zookeeper version: 3.5.9-83df9301aa5c2a5d284a9940177808c01bc35cef, built on 01/06/2021 19:49 GMT
@@ -44,6 +50,41 @@ process_resident_memory_bytes nonsense
     assert values_in(page.splitlines()) == {
         "process_open_fds": 12.0, "process_max_fds": 1024.0, "jvm_memory_bytes_used": 5.0e7
     }  # fmt: skip
+
+
+def test_a_page_that_never_ends_is_given_up() -> None:
+    """A byte now and then is no silence, by which a socket's own time-out would end it."""
+    clock = ManualClock()
+
+    class Dripping:
+        def read1(self, _most: int, /) -> bytes:
+            clock.advance(900)
+            return b"a"
+
+    with pytest.raises(TimeoutError, match="does not end within 5 s"):
+        body_of(Dripping(), clock, 5.0)
+
+
+@pytest.mark.parametrize("url", ["localhost:port/metrics", "local host:1/metrics", "http://[::1/metrics", "ftp://a/x"])
+def test_an_address_that_is_none_is_a_fault_and_no_traceback(url: str) -> None:
+    with pytest.raises(ValueError):
+        read_page(url, ManualClock(), 1.0)
+
+
+def test_what_answers_without_http_is_a_fault_and_no_traceback() -> None:
+    """Such as a broker's port, or ZooKeeper's."""
+    with socket.create_server(("127.0.0.1", 0)) as listening, ThreadPoolExecutor(1) as threads:
+
+        def answer() -> None:
+            connection = listening.accept()[0]
+            with connection:
+                connection.recv(65536)
+                connection.sendall(b"what is this\n")
+
+        answered = threads.submit(answer)
+        with pytest.raises(ValueError, match="what is this"):
+            read_page(f"127.0.0.1:{listening.getsockname()[1]}", ManualClock(), 10.0)
+        answered.result()
 
 
 def test_a_certificate_says_for_whom_and_how_long_it_is() -> None:
