@@ -34,20 +34,26 @@ async def look_at_clocks(
         for broker in snapshot.nodes if broker not in leaders
     ]  # fmt: skip
     async with AsyncProducer({**configs, "linger.ms": 0, "acks": "1"}) as producer:
-        for broker, partition in sorted(leaders.items()):
-            try:
-                async with asyncio.timeout(timeout_s):
-                    await _append_ms(producer, topic, partition)  # connects, so that only the second one is timed
-                    began_ms = clock.wall_ms()
-                    there_ms = await _append_ms(producer, topic, partition)
-                    ended_ms = clock.wall_ms()
-            except (KafkaError, TimeoutError) as error:
-                unchecked.append(f"clock of broker {broker}: {error or 'no answer in time'}")
-                continue
-            ahead_ms = there_ms - (began_ms + ended_ms) / 2
-            source = f"the append time of a record in {topic}"
-            clocks.append(ClockSeen(f"broker {broker}", source, ahead_ms, (ended_ms - began_ms) / 2 + 1))
+        try:
+            for broker, partition in sorted(leaders.items()):
+                try:
+                    async with asyncio.timeout(timeout_s):
+                        clocks.append(await _clock_of(broker, producer, topic, partition, clock))
+                except (KafkaError, TimeoutError) as error:
+                    unchecked.append(f"clock of broker {broker}: {str(error) or 'no answer in time'}")
+        finally:
+            await producer.close(0)  # what a broker has not answered is not waited for
     return tuple(clocks), unchecked
+
+
+async def _clock_of(broker: int, producer: AsyncProducer, topic: str, partition: int, clock: Clock) -> ClockSeen:
+    await _append_ms(producer, topic, partition)  # connects, so that only the second one is timed
+    began_ms = clock.wall_ms()
+    there_ms = await _append_ms(producer, topic, partition)
+    ended_ms = clock.wall_ms()
+    ahead_ms = there_ms - (began_ms + ended_ms) / 2
+    source = f"the append time of a record in {topic}"
+    return ClockSeen(f"broker {broker}", source, ahead_ms, (ended_ms - began_ms) / 2 + 1)
 
 
 async def _append_ms(producer: AsyncProducer, topic: str, partition: int) -> int:

@@ -10,6 +10,8 @@ from kafka_py.operations.doctor.examination import ZooKeeperSeen
 from kafka_py.zk.configs import ConnectString
 
 MOST_BYTES = 65_536
+UNKNOWN_MODE = "unknown"
+_NOT_ALLOWED = "is not in the whitelist"
 
 
 async def look_at_zookeepers(connect: str, clock: Clock, timeout_s: float) -> tuple[ZooKeeperSeen, ...]:
@@ -44,6 +46,8 @@ def server_seen(server: str, lines: Sequence[str], round_trip_ms: float) -> ZooK
     fields = {name.strip(): value.strip() for name, colon, value in (line.partition(":") for line in lines) if colon}
     if not fields.get("Mode"):
         text = " ".join(lines)[:200]
+        if _NOT_ALLOWED in text:  # 4lw.commands.whitelist without srvr: it serves, and says no more
+            return ZooKeeperSeen(server, mode=UNKNOWN_MODE, round_trip_ms=round_trip_ms)
         return ZooKeeperSeen(server, text or "it closes the connection without an answer", round_trip_ms=round_trip_ms)
     latencies = [*fields.get("Latency min/avg/max", "").split("/"), "", "", ""]
     return ZooKeeperSeen(

@@ -42,6 +42,11 @@ class ClientFile:
         return whole_number(self.settings.get(name, DEFAULTS.get(name, "")).strip()) or 0
 
     @property
+    def is_idempotent(self) -> bool:
+        """A transactional producer is, without saying so."""
+        return self.text("enable.idempotence") == "true" or self.has("transactional.id")
+
+    @property
     def acks(self) -> str:
         return "all" if self.text("acks") == "-1" else self.text("acks")
 
@@ -64,8 +69,7 @@ RULES = (
                "acks is not all", "A record is lost if the leader fails before others have copied it; with acks=0 also "
                "without any error.", "acks=all, with min.insync.replicas=2 for the topic."),
     ClientRule("client-idempotence", E, ("enable.idempotence", "transactional.id"),
-               lambda file: (file.text("enable.idempotence") == "true" or file.has("transactional.id"))
-               and file.has("acks") and file.acks != "all",
+               lambda file: file.is_idempotent and file.has("acks") and file.acks != "all",
                "idempotence or transactions without acks=all", "The producer refuses to start.",
                "acks=all (or no acks at all)."),
     ClientRule("client-retries", W, ("retries",), lambda file: file.number("retries") == 0,
@@ -81,12 +85,11 @@ RULES = (
                "linger.ms=5 to 100."),
     ClientRule("client-order", N, ("max.in.flight.requests.per.connection",),
                lambda file: file.number("max.in.flight.requests.per.connection") > 1
-               and file.text("enable.idempotence") != "true" and file.number("retries") > 0,
+               and not file.is_idempotent and file.number("retries") > 0,
                "several requests are in flight without idempotence", "A retry may put records into another order.",
                "enable.idempotence=true with acks=all."),
     ClientRule("client-in-flight", E, ("max.in.flight.requests.per.connection",),
-               lambda file: file.number("max.in.flight.requests.per.connection") > 5
-               and file.text("enable.idempotence") == "true",
+               lambda file: file.number("max.in.flight.requests.per.connection") > 5 and file.is_idempotent,
                "more than 5 requests in flight with idempotence", "The producer refuses to start.",
                "max.in.flight.requests.per.connection=5."),
     ClientRule("client-heartbeat", W, ("session.timeout.ms", "heartbeat.interval.ms"),

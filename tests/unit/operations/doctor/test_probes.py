@@ -37,6 +37,11 @@ def test_an_answer_without_mode_is_a_fault() -> None:
     assert server_seen("a:1", ["Mode: leader", "Latency min/avg/max: ?"], 1.0).average_latency_ms == -1.0
 
 
+def test_a_server_that_does_not_allow_srvr_serves_all_the_same() -> None:
+    seen = server_seen("a:1", ["srvr is not executed because it is not in the whitelist."], 1.0)
+    assert (seen.fault, seen.mode) == ("", "unknown")
+
+
 def test_known_samples_of_a_page_are_summed() -> None:
     page = """\
 # HELP process_open_fds Open files
