@@ -37,6 +37,8 @@ LEAST_RESPONSE_BYTES = 64 * 1024
 """When very many fetches wait, their responses have less, together about ALL_WAITING_BYTES."""
 ALL_UNSENT_BYTES = 64 * MiB
 """Of responses that wait for slow clients: beyond it further ones have LEAST_RESPONSE_BYTES, or one batch."""
+UNSENT_LOOKED_AT = 100
+"""So many responses more, however small, and those that have left are forgotten."""
 
 READ_BYTES = 128 * 1024
 
@@ -93,16 +95,22 @@ class _Unsent:
     def __init__(self) -> None:
         self._responses: list[tuple[int, Callable[[], bool]]] = []
         self._most_bytes = 0  # as if nothing had left since the last look
+        self._most_count = UNSENT_LOOKED_AT
 
     def add(self, size_bytes: int, is_unsent: Callable[[], bool]) -> None:
-        self._responses.append((size_bytes, is_unsent))
-        self._most_bytes += size_bytes
+        if size_bytes:
+            self._responses.append((size_bytes, is_unsent))
+            self._most_bytes += size_bytes
 
     def room(self) -> int:
-        """How many bytes a further response may have; looks at all that wait only when they may be too many."""
-        if self._most_bytes > ALL_UNSENT_BYTES - RESPONSE_BYTES:
+        """How many bytes a further response may have; looks at all that wait only when they may be too many.
+
+        Small ones as well, because each is remembered with its connection.
+        """
+        if self._most_bytes > ALL_UNSENT_BYTES - RESPONSE_BYTES or len(self._responses) >= self._most_count:
             self._responses = [(size, is_unsent) for size, is_unsent in self._responses if is_unsent()]
             self._most_bytes = sum(size for size, _ in self._responses)
+            self._most_count = UNSENT_LOOKED_AT + 2 * len(self._responses)
         return max(ALL_UNSENT_BYTES - self._most_bytes, LEAST_RESPONSE_BYTES)
 
 

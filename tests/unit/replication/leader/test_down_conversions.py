@@ -1,5 +1,6 @@
 """Fetches of old readers: what they get, how much at once, and in which order fetches are converted."""
 
+import weakref
 from pathlib import Path
 
 import pytest
@@ -248,6 +249,26 @@ def test_responses_are_smaller_while_many_wait_for_slow_clients(stored, monkeypa
         slow[number] = False
     convert_next(lambda: True)
     assert sizes[-1] == sizes[0]
+
+
+@pytest.mark.parametrize("is_empty", [False, True])
+def test_small_and_empty_responses_that_have_left_are_forgotten(stored, is_empty):
+    """With the connections that they went to."""
+
+    class Reader:
+        def has_unsent(self):
+            return False
+
+    world = Conversions()
+    readers = []
+    read = stored(new(count=1))
+    for _ in range(500):
+        reader = Reader()
+        world.convert(read, is_wanted=lambda: not is_empty, is_unsent=reader.has_unsent)
+        world.background.finish_one()
+        readers.append(weakref.ref(reader))
+    del reader
+    assert sum(each() is not None for each in readers) <= 100
 
 
 def test_nothing_is_converted_for_a_client_that_is_gone(stored):
