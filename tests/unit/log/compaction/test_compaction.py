@@ -326,3 +326,58 @@ def test_a_batch_that_is_read_twice_leaves_the_same(codec: Codec, monkeypatch: p
             made = record_filter.retained(data, read_header(data), keeps_deletes=False)
             left.append((None if made is None else bytes(made), record_filter.records_kept))
         assert left[0] == left[1]
+
+
+Row = tuple[int, bytes | None, bytes | None]
+
+
+def random_batches(rng: random.Random) -> tuple[list[Row], list[memoryview]]:
+    """Offset, key and value of each record; the same in batches, with gaps between them and inside."""
+    rows: list[Row] = []
+    batches: list[memoryview] = []
+    offset = 0
+    for _ in range(rng.randrange(1, 12)):
+        some: list[Row] = []
+        for _ in range(rng.choice([1, 2, 9])):
+            offset += rng.choice([1, 1, 3])
+            some.append((offset, rng.choice([None, b"", *(b"k%d" % rng.randrange(6) for _ in range(8))]),
+                         rng.choice([None, b"", b"v"])))  # fmt: skip
+        codec, magic = rng.choice([Codec.NONE, Codec.GZIP]), rng.choice([0, 1, 2, 2])
+        if magic < 2 and codec is Codec.NONE:  # an entry for each record
+            batches += [old_set(magic, codec, row) for row in some]
+        else:
+            batches.append(old_set(magic, codec, *some) if magic < 2 else batch(*some, codec=codec))
+        rows += some
+    return rows, batches
+
+
+def rows_of(data: memoryview) -> list[Row]:
+    records = decode_records(data) if read_header(data).magic == 2 else read_records(data, 0)
+    return [(record.offset, record.key, record.value) for record in records]
+
+
+def test_the_records_that_stay_are_those_of_the_rules_one_by_one() -> None:
+    """Two passes over random batches of all formats, with tables too small for them, against a dict and plain rules."""
+    rng = random.Random(7)
+    for _ in range(150):
+        rows, batches = random_batches(rng)
+        first_dirty, most, keeps_deletes = rng.randrange(rows[-1][0] + 2), rng.choice([2, 4, 99]), rng.random() < 0.5
+        table = KeyOffsets(24 * 100, most / 100)
+        last, latest = dict[bytes, int](), -1
+        for offset, key, _value in rows:
+            if key is not None and offset >= first_dirty:
+                if len(last) == most:
+                    break
+                last[key] = latest = offset
+        for some in batches:
+            if not table.add([Record(row[0], 0, *row[1:], ()) for row in rows_of(some)], first_dirty):
+                break
+        expected = [
+            offset for offset, key, value in rows
+            if offset > latest or (key is not None and offset >= last.get(key, -1)
+                                   and (value is not None or keeps_deletes or offset >= first_dirty))
+        ]  # fmt: skip
+        record_filter = RecordFilter(table, CleanedTransactionMetadata(), {}, first_dirty)
+        left = [record_filter.retained(some, read_header(some), keeps_deletes=keeps_deletes) for some in batches]
+        assert [row[0] for some in left if some is not None for row in rows_of(memoryview(some))] == expected
+        assert (table.latest, record_filter.records_kept) == (latest, len(expected))

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import random
 
+from crc32c import crc32c
+
 from kafka_py.log.compaction.key_offsets import KeyOffsets, most_keys
 from kafka_py.records.batch import Record
 
@@ -62,3 +64,16 @@ def test_the_smallest_table_takes_a_key() -> None:
     assert not table.add([record(2, b"b")], 0)
     assert last_of(table, b"a", b"b") == [1, -1]
     table.close()
+
+
+def test_keys_of_the_same_length_and_checksum_are_different_keys() -> None:
+    """The difference of the two keys is the polynomial of CRC-32C, so that every such pair has one checksum."""
+    difference = int.from_bytes(bytes.fromhex("f176ec0501000000"), "big")
+    pairs = [(number.to_bytes(8, "big"), (number ^ difference).to_bytes(8, "big")) for number in range(60)]
+    assert all(crc32c(one) == crc32c(other) for one, other in pairs)
+    for one, other in pairs:  # the second begins its search where the first is, in many of them
+        table = KeyOffsets(24 * 3, 1.0)
+        assert table.add([record(1, one)], 0)
+        assert last_of(table, one, other) == [1, -1]
+        assert table.add([record(2, other)], 0)
+        assert last_of(table, one, other) == [1, 2]

@@ -113,3 +113,15 @@ def test_a_rest_that_is_no_whole_batch_is_corruption(left):
     assert find_batch(segment.file(), 0, segment.size, 9) is None
     with pytest.raises(CorruptBatch):
         find_batch(segment.file(), 0, end, 2)
+
+
+def test_a_file_that_was_cut_meanwhile_is_corruption():
+    world = LogWorld()
+    for _ in range(3):
+        world.append(batch([b"x" * 50]))
+    segment = world.log.segments[0]
+    third = places(segment)[2][0]
+    segment.file().truncate(third)
+    assert find_batch(segment.file(), 0, segment.size, 1).base_offset == 1
+    with pytest.raises(CorruptBatch, match="shorter than it was"):
+        find_batch(segment.file(), third, segment.size, 2)

@@ -38,6 +38,7 @@ SNAPSHOT = ClusterSnapshot(
 def test_a_partition_without_live_leader_is_offline() -> None:
     offline = [each.partition for each in derived.partitions(SNAPSHOT) if derived.is_offline(SNAPSHOT, each)]
     assert offline == [2]
+    assert derived.is_offline(SNAPSHOT, partition(0, 3, (3, 1))), "its leader is not alive, and no other elected yet"
 
 
 def test_a_partition_whose_in_sync_set_lacks_a_replica_is_under_replicated() -> None:

@@ -1,11 +1,18 @@
 """What the probes make of answers: ZooKeeper's srvr, pages of metrics, certificates."""
 
+import asyncio
 import socket
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from kafka_py.operations.doctor.metrics_probe import body_of, read_page, values_in
+from kafka_py.clients.admin.log_dirs import LogDirDescription
+from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot
+from kafka_py.operations.doctor import metrics_probe
+from kafka_py.operations.doctor.disks_probe import local_disks
+from kafka_py.operations.doctor.metrics_probe import Page, address_of, body_of, read_page, values_in
 from kafka_py.operations.doctor.tls_probe import certificate_of
 from kafka_py.operations.doctor.zookeeper_probe import server_seen
 from kafka_py.security.tls.certificates import Authority
@@ -55,6 +62,30 @@ process_resident_memory_bytes nonsense
     assert values_in(page.splitlines()) == {
         "process_open_fds": 12.0, "process_max_fds": 1024.0, "jvm_memory_bytes_used": 5.0e7
     }  # fmt: skip
+
+
+def test_a_page_has_its_usual_name_unless_it_has_another() -> None:
+    assert address_of("a:1") == "http://a:1/metrics"
+    assert (address_of("https://a/x"), address_of("a:1/")) == ("https://a/x", "http://a:1/")
+
+
+def test_a_date_is_half_a_second_old_on_average(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has whole seconds: 1,700,000,007 s is anything up to 8, seen at 1 s by the clock here."""
+    page = Page(b"process_open_fds 1", "Tue, 14 Nov 2023 22:13:27 GMT", 1_700_000_000_900, 1_700_000_001_100)
+    monkeypatch.setattr(metrics_probe, "read_page", lambda *_: page)
+    [seen], [clock] = asyncio.run(metrics_probe.look_at_pages(["a:1"], ManualClock(), 1.0))
+    assert seen.values == {"process_open_fds": 1.0}
+    assert (clock.ahead_ms, clock.error_ms) == (6_500.0, 600.0)
+
+
+def test_a_disk_is_one_of_the_broker_only_if_its_meta_properties_say_so(tmp_path: Path) -> None:
+    (tmp_path / "meta.properties").write_text("version=0\ncluster.id=c\nbroker.id=1\n")
+    directories = {str(tmp_path): LogDirDescription(None, {}), "/no/such": LogDirDescription(None, {})}
+    here = ClusterSnapshot(0, cluster_id="c", log_dirs={1: directories})
+    [disk] = local_disks(here)
+    assert (disk.broker, disk.path, disk.total_bytes > 0) == (1, str(tmp_path), True)
+    assert local_disks(replace(here, cluster_id="other")) == ()
+    assert local_disks(replace(here, log_dirs={2: directories})) == ()
 
 
 def test_a_page_that_never_ends_is_given_up() -> None:

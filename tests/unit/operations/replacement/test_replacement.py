@@ -184,6 +184,16 @@ def test_the_only_broker_is_gone_when_none_answers() -> None:
     assert cluster.running == {0: OURS}
 
 
+def test_a_broker_that_ended_again_after_its_start_is_started_again() -> None:
+    cluster = ReplacedCluster(0)
+    cluster.before_looks = [lambda: None] * 3 + [lambda: cluster.running.clear()]
+    with pytest.raises(ReplacementRefused, match="kafka_py started, but after 20 s"):
+        go(cluster)
+    go(cluster)
+    assert cluster.ran == ["stop apache 0", "start kafka_py 0", "start kafka_py 0"]
+    assert cluster.running == {0: OURS}
+
+
 def test_nothing_is_stopped_while_replicas_move() -> None:
     cluster = ReplacedCluster(0, 1)
     cluster.before_looks = [lambda: None] * 4 + [lambda: cluster.moving.append(TopicPartition("t", 0))]

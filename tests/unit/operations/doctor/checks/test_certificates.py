@@ -16,6 +16,8 @@ def test_a_certificate_that_expires_soon_is_found_once_for_all_its_places() -> N
 def test_one_that_lasts_is_no_finding() -> None:
     lasting = seen(bootstrap=(reached(1, certificate=certificate(100, "kafka1")),))
     assert ids(certificates.certificates_that_expire, lasting) == []
+    over = seen(bootstrap=(reached(1, certificate=certificate(-3, "kafka1")),))
+    assert ids(certificates.certificates_that_expire, over) == [], "the way to the broker has that"
 
 
 def test_the_own_certificate_is_looked_at_as_well() -> None:

@@ -1,5 +1,7 @@
 """Settings of clients known to cause trouble, by themselves and against the brokers'."""
 
+from dataclasses import replace
+
 import pytest
 
 from kafka_py.operations.doctor.checks import client_settings
@@ -81,6 +83,19 @@ def test_what_the_brokers_refuse_is_found(own: str, theirs: str, expected: str) 
     what = seen(client_files={"c": settings(own)}, settings=settings(theirs))
     assert [each for each, _ in ids(client_settings.against_brokers, what)] == [expected]
     assert ids(client_settings.against_brokers, seen(client_files={"c": settings(own)})) == []
+
+
+@pytest.mark.parametrize(
+    ("own", "theirs", "limits"),
+    [
+        ("session.timeout.ms=7000", "group.min.session.timeout.ms", ("6000", "8000")),
+        ("session.timeout.ms=7000", "group.max.session.timeout.ms", ("8000", "6000")),
+    ],
+)
+def test_what_one_broker_refuses_is_enough(own: str, theirs: str, limits: tuple[str, str]) -> None:
+    what = seen(client_files={"c": settings(own)})
+    what = replace(what, broker_settings={number: {theirs: limit} for number, limit in enumerate(limits)})
+    assert len(ids(client_settings.against_brokers, what)) == 1
 
 
 def test_a_store_that_does_not_exist_is_an_error() -> None:

@@ -39,6 +39,7 @@ def test_an_in_sync_set_below_the_minimum_is_an_error() -> None:
     finding = only(partitions.below_min_isr, seen(short, topic_settings={"t": {"min.insync.replicas": "2"}}))
     assert (finding.id, finding.severity) == ("partitions-below-min-isr", Severity.ERROR)
     assert finding.evidence[0].endswith("min.insync.replicas 2")
+    assert ids(partitions.below_min_isr, seen(short, topic_settings={"t": {"min.insync.replicas": "1"}})) == []
 
 
 def test_a_minimum_that_leaves_no_room_is_a_warning_and_one_above_the_factor_an_error() -> None:
