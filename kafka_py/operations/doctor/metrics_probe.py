@@ -26,14 +26,14 @@ PIECE_BYTES = 1 << 16
 DATE_RESOLUTION_MS = 1000.0
 
 
-class Body(Protocol):
+class PageBody(Protocol):
     """What a page is read from."""
 
     def read1(self, most: int, /) -> bytes:
         """What is there of it, after a wait if that is nothing; empty at its end."""
 
 
-class Page(NamedTuple):
+class MetricsPage(NamedTuple):
     """A page, and its Date header; when it was asked for and began to be answered (ms, wall clock)."""
 
     body: bytes
@@ -60,7 +60,7 @@ def _read(url: str, clock: Clock, timeout_s: float) -> tuple[MetricsSeen, ClockS
     return MetricsSeen(url, values=values_in(lines)), _clock(url, page.date, page.began_ms, page.ended_ms)
 
 
-def read_page(url: str, clock: Clock, timeout_s: float) -> Page:
+def read_page(url: str, clock: Clock, timeout_s: float) -> MetricsPage:
     """Reads a page, at most MOST_BYTES of it. timeout_s: until it begins, and from then on until its end.
 
     Raises OSError, ValueError.
@@ -69,12 +69,12 @@ def read_page(url: str, clock: Clock, timeout_s: float) -> Page:
     try:
         with urllib.request.urlopen(address_of(url), timeout=timeout_s) as answer:
             ended_ms = clock.wall_ms()
-            return Page(body_of(answer, clock, timeout_s), answer.headers.get("Date"), began_ms, ended_ms)
+            return MetricsPage(body_of(answer, clock, timeout_s), answer.headers.get("Date"), began_ms, ended_ms)
     except http.client.HTTPException as error:
         raise ValueError(str(error) or f"no page of HTTP ({type(error).__name__})") from error
 
 
-def body_of(answer: Body, clock: Clock, timeout_s: float) -> bytes:
+def body_of(answer: PageBody, clock: Clock, timeout_s: float) -> bytes:
     """The content of a page. Raises TimeoutError where it comes in small pieces without end."""
     ends_ms = clock.monotonic_ms() + timeout_s * 1000
     body = bytearray()

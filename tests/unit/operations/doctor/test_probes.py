@@ -12,7 +12,7 @@ from kafka_py.clients.admin.log_dirs import LogDirDescription
 from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot
 from kafka_py.operations.doctor import metrics_probe
 from kafka_py.operations.doctor.disks_probe import local_disks
-from kafka_py.operations.doctor.metrics_probe import Page, address_of, body_of, read_page, values_in
+from kafka_py.operations.doctor.metrics_probe import MetricsPage, address_of, body_of, read_page, values_in
 from kafka_py.operations.doctor.tls_probe import certificate_of
 from kafka_py.operations.doctor.zookeeper_probe import server_seen
 from kafka_py.security.tls.certificates import Authority
@@ -71,7 +71,7 @@ def test_a_page_has_its_usual_name_unless_it_has_another() -> None:
 
 def test_a_date_is_half_a_second_old_on_average(monkeypatch: pytest.MonkeyPatch) -> None:
     """It has whole seconds: 1,700,000,007 s is anything up to 8, seen at 1 s by the clock here."""
-    page = Page(b"process_open_fds 1", "Tue, 14 Nov 2023 22:13:27 GMT", 1_700_000_000_900, 1_700_000_001_100)
+    page = MetricsPage(b"process_open_fds 1", "Tue, 14 Nov 2023 22:13:27 GMT", 1_700_000_000_900, 1_700_000_001_100)
     monkeypatch.setattr(metrics_probe, "read_page", lambda *_: page)
     [seen], [clock] = asyncio.run(metrics_probe.look_at_pages(["a:1"], ManualClock(), 1.0))
     assert seen.values == {"process_open_fds": 1.0}
