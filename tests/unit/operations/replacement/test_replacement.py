@@ -6,6 +6,7 @@ import asyncio
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -22,10 +23,7 @@ TIMEOUT_S = 20.0
 
 
 class ReplacedCluster(Replacement):
-    """What runs where. Commands take effect at once; every look takes a second.
-
-    stale: how many looks still see what was there before the last stop. codes: exit codes of commands.
-    """
+    """What runs where. Commands take effect at once; every look takes a second. codes: exit codes of commands."""
 
     def __init__(self, *ids: int) -> None:
         self.running: dict[int, str] = dict.fromkeys(ids, APACHE)
@@ -34,7 +32,7 @@ class ReplacedCluster(Replacement):
         self.ran: list[str] = []
         self.kept: list[ReplacementProgress] = []
         self.codes: dict[str, int] = {}
-        self.stale = self.unreached = 0
+        self.unreached = 0
         self.before_looks: list[Callable[[], object]] = []
         self.is_interrupted = False
         self.now_s = 0.0
@@ -97,6 +95,15 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LOOK_S", 0)
 
 
+def after(looks: int, happens: Callable[[], object]) -> list[Callable[[], object]]:
+    """What comes before each look."""
+    return [*([_nothing] * looks), happens]
+
+
+def _nothing() -> None:
+    pass
+
+
 def go(cluster: ReplacedCluster, to: str = OURS) -> None:
     stored = cluster.kept[-1] if cluster.kept else None
     asyncio.run(cluster.run(directed(stored, to, cluster.running | dict.fromkeys(cluster._plan))))
@@ -142,7 +149,7 @@ def test_it_goes_back_whatever_the_new_make_has_done_to_the_others() -> None:
     """The new broker leads, and none can follow it: to stop it is the remedy."""
     cluster = ReplacedCluster(0, 1)
     cluster.lagging = {0}
-    cluster.before_looks = [lambda: None, lambda: cluster.lagging.clear(), lambda: None, lambda: cluster.lagging.add(0)]
+    cluster.before_looks = [*after(1, cluster.lagging.clear), *after(1, lambda: cluster.lagging.add(0))]
     with pytest.raises(ReplacementRefused, match="or with --to apache to go back"):
         go(cluster)
     assert cluster.running == {0: APACHE, 1: OURS}
@@ -164,7 +171,7 @@ def test_a_broker_that_still_lists_the_stopped_one_does_not_hide_that_it_is_to_b
     def stale() -> None:
         cluster._hidden = 1
 
-    cluster.before_looks = [lambda: None, lambda: None, lambda: None, stale]
+    cluster.before_looks = after(3, stale)
     go(cluster)
     assert cluster.running == {0: OURS, 1: OURS}
 
@@ -172,7 +179,7 @@ def test_a_broker_that_still_lists_the_stopped_one_does_not_hide_that_it_is_to_b
 def test_that_no_broker_answers_does_not_mean_that_one_has_ended() -> None:
     cluster = ReplacedCluster(0, 1)
     cluster.codes["stop apache 1"] = 1
-    cluster.before_looks = [lambda: None, lambda: None, lambda: setattr(cluster, "unreached", 1)]
+    cluster.before_looks = after(2, lambda: setattr(cluster, "unreached", 1))
     with pytest.raises(ReplacementRefused, match="no broker answers whether 1 is still registered"):
         go(cluster)
     assert cluster.ran == ["stop apache 1"]
@@ -186,7 +193,7 @@ def test_the_only_broker_is_gone_when_none_answers() -> None:
 
 def test_a_broker_that_ended_again_after_its_start_is_started_again() -> None:
     cluster = ReplacedCluster(0)
-    cluster.before_looks = [lambda: None] * 3 + [lambda: cluster.running.clear()]
+    cluster.before_looks = after(3, cluster.running.clear)
     with pytest.raises(ReplacementRefused, match="kafka_py started, but after 20 s"):
         go(cluster)
     go(cluster)
@@ -196,7 +203,7 @@ def test_a_broker_that_ended_again_after_its_start_is_started_again() -> None:
 
 def test_nothing_is_stopped_while_replicas_move() -> None:
     cluster = ReplacedCluster(0, 1)
-    cluster.before_looks = [lambda: None] * 4 + [lambda: cluster.moving.append(TopicPartition("t", 0))]
+    cluster.before_looks = after(4, lambda: cluster.moving.append(TopicPartition("t", 0)))
     with pytest.raises(ReplacementRefused, match=r"\[2/2\] broker 0: not stopped.*being reassigned: t-0"):
         go(cluster)
     assert cluster.running == {0: APACHE, 1: OURS}
@@ -206,7 +213,7 @@ def test_interrupted_after_any_look_it_is_continued_or_turned_round() -> None:
     for looks in range(10):
         for to in (OURS, APACHE):
             cluster = ReplacedCluster(0, 1, 2)
-            cluster.before_looks = [lambda: None] * looks + [lambda c=cluster: setattr(c, "is_interrupted", True)]  # type: ignore[misc]
+            cluster.before_looks = after(looks, partial(setattr, cluster, "is_interrupted", True))
             with pytest.raises(Interrupted):
                 go(cluster)
             cluster.is_interrupted = False
