@@ -17,6 +17,7 @@
     throttles.py       settings that throttle a set of moves
     batches.py         the steps of a plan
     plan_file.py       what is done, in a file
+    other_users.py     what others have changed meanwhile
     carriers.py        reassignments by request, or through ZooKeeper
     progress.py        how far a run is
     execution.py       carries a plan out

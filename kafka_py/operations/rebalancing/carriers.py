@@ -34,8 +34,8 @@ class ReassignmentCarrier(Protocol):
 
     can_cancel: bool
 
-    async def running(self) -> set[TopicPartition]:
-        """All partitions of the cluster that are being reassigned."""
+    async def running(self) -> dict[TopicPartition, tuple[int, ...]]:
+        """All partitions of the cluster that are being reassigned, with the replicas that they are to have."""
         ...
 
     async def start(self, targets: Mapping[TopicPartition, Sequence[int]]) -> dict[TopicPartition, str]:
@@ -65,8 +65,9 @@ class BrokerCarrier:
     def __init__(self, admin: AsyncAdminClient) -> None:
         self._admin = admin
 
-    async def running(self) -> set[TopicPartition]:
-        return set(await self._admin.list_partition_reassignments())
+    async def running(self) -> dict[TopicPartition, tuple[int, ...]]:
+        found = await self._admin.list_partition_reassignments()
+        return {tp: tuple(id_ for id_ in one.replicas if id_ not in one.removing) for tp, one in found.items()}
 
     async def start(self, targets: Mapping[TopicPartition, Sequence[int]]) -> dict[TopicPartition, str]:
         results = await self._admin.alter_partition_reassignments(targets)
@@ -81,6 +82,10 @@ class BrokerCarrier:
     async def overrides(self, kind: str, names: Sequence[str], settings: Sequence[str]) -> dict[str, dict[str, str]]:
         resources = {_resource(kind, name): list(settings) for name in names}
         found = await self._admin.describe_configs(resources)
+        for entries in found.values():
+            # What was set before and is not known would be taken for nothing, and removed in the end.
+            if isinstance(entries, KafkaError) and entries.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                raise entries
         own = ConfigSource.DYNAMIC_TOPIC_CONFIG if kind == TOPICS else ConfigSource.DYNAMIC_BROKER_CONFIG
         return {
             resource.name: {
@@ -123,8 +128,9 @@ class ZookeeperCarrier:
     def __init__(self, store: ZkStore) -> None:
         self._store = store
 
-    async def running(self) -> set[TopicPartition]:
-        return set(await self._store.admin.reassignments() or ())
+    async def running(self) -> dict[TopicPartition, tuple[int, ...]]:
+        found = await self._store.admin.reassignments() or {}
+        return {partition: tuple(replicas) for partition, replicas in found.items()}
 
     async def start(self, targets: Mapping[TopicPartition, Sequence[int]]) -> dict[TopicPartition, str]:
         try:

@@ -2,7 +2,8 @@
 
 A run reads the cluster afresh before each batch and writes its state before each change, so that one that was
 interrupted anywhere is resumed by another: what runs is waited for, what is in place is noted, the rest goes on. It can
-be asked to stop after the present batch, or to cancel it; throttles are removed in both cases.
+be asked to stop after the present batch, or to cancel it; throttles are removed in both cases. A partition that another
+user has given other replicas meanwhile is left alone, and named.
 Source: KIP-73 (throttles), KIP-455 (reassignments), KIP-460 (preferred leaders).
 """
 
@@ -19,6 +20,7 @@ from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot, ViewPart
 from kafka_py.operations.rebalancing.batches import next_batch
 from kafka_py.operations.rebalancing.carriers import BROKERS, TOPICS, ReassignmentCarrier
 from kafka_py.operations.rebalancing.model import PartitionChange, RebalanceRefused
+from kafka_py.operations.rebalancing.other_users import Running, belongs_to, changed_by_others, is_between
 from kafka_py.operations.rebalancing.plan_file import Overrides, PlanState, StepState
 from kafka_py.operations.rebalancing.progress import RunOutcome, RunProgress, copied_of, seconds_left
 from kafka_py.operations.rebalancing.throttles import (
@@ -34,7 +36,7 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 2.0
 PATIENCE_S = 60.0
 """How long brokers that a partition needs, and partitions that no broker names, are waited for in the end."""
 GRACE_POLLS = 10
-"""How often metadata may still name other replicas than a reassignment that is done."""
+"""How often metadata may still name other replicas than those of a reassignment that has ended."""
 SIZES_PART = 20
 """Sizes are asked for at most so rarely that this takes one part in so many of the time."""
 
@@ -79,10 +81,12 @@ class RebalanceRun:
         while True:
             running = await self._tools.carrier.running()
             infos, live = await self._read()
-            pending = self._settle(infos)
-            ready = [change for change in pending if change.partition in infos and live.issuperset(change.after)]
+            pending = await self._pending(infos, running)
+            # What runs already, after an interruption, is finished first.
+            begun = [change for change in pending if change.partition in infos and change.partition in running]
+            ready = begun or [one for one in pending if one.partition in infos and live.issuperset(one.after)]
             if self.stop or self.cancel:
-                if pending:
+                if pending and not begun:
                     await self._clear_throttles()
                     return RunOutcome.CANCELLED if self.cancel else RunOutcome.STOPPED
             elif not ready and pending and await self._is_patient(pending, infos, live):
@@ -90,9 +94,7 @@ class RebalanceRun:
             if not ready:
                 return await self._finish(infos, pending, live)
             self._waits_since_s = None
-            # What runs already, after an interruption, is finished first.
-            begun = [change for change in ready if change.partition in running]
-            await self._run_batch(begun or next_batch(ready, self.state.limits), infos, live)
+            await self._run_batch(begun or next_batch(ready, self.state.limits), infos, live, running)
 
     async def _is_patient(
         self, pending: Sequence[PartitionChange], infos: PartitionInfos, live: set[int]
@@ -114,7 +116,8 @@ class RebalanceRun:
             raise RebalanceRefused("; ".join(map(str, snapshot.unseen)) or "no broker has answered")
         if self.state.cluster_id is not None and snapshot.cluster_id not in (None, self.state.cluster_id):
             raise RebalanceRefused(f"The plan is for cluster {self.state.cluster_id}, this is {snapshot.cluster_id}")
-        others = sorted(await self._tools.carrier.running() - self.state.steps.keys())
+        running, steps = await self._tools.carrier.running(), self.state.steps
+        others = sorted(each for each in running if each not in steps or not belongs_to(steps[each].change, running))
         if others:
             raise RebalanceRefused(f"Partitions are being reassigned that are not part of the plan: {_some(others)}")
 
@@ -129,29 +132,51 @@ class RebalanceRun:
             snapshot = await self._tools.look([ViewPart.TOPICS])
         return _infos_of(snapshot), set(snapshot.nodes)
 
-    def _settle(self, infos: PartitionInfos) -> list[PartitionChange]:
-        """Notes what is in place, and returns the rest."""
+    def _settle(self, infos: PartitionInfos, running: Running) -> None:
+        """Notes what is in place. A partition that gets more replicas shows all of them from the beginning."""
         for change in self.state.pending:
             info = infos.get(change.partition)
-            if info is not None and tuple(info.replicas) == change.after:
+            if info is not None and tuple(info.replicas) == change.after and change.partition not in running:
                 self.state.steps[change.partition].state = StepState.DONE
+
+    async def _pending(self, infos: PartitionInfos, running: Running) -> list[PartitionChange]:
+        """What is left to do. Notes what is in place, and what others have changed."""
+        self._settle(infos, running)
+        for _ in range(GRACE_POLLS):
+            if not any(is_between(one, infos[one.partition].replicas) for one in self.state.pending
+                       if one.partition in infos and one.partition not in running):  # fmt: skip
+                break
+            await self._tools.pause(FIRST_PAUSE_S)  # a reassignment has ended just now
+            infos.update((await self._read())[0])
+            self._settle(infos, running)
+        for change in self.state.pending:
+            info = infos.get(change.partition)
+            reason = None if info is None else changed_by_others(change, info.replicas, running)
+            if reason is not None:
+                self._fail(change.partition, reason)
         return self.state.pending
+
+    def _fail(self, partition: TopicPartition, reason: str) -> None:
+        self.state.steps[partition].state = StepState.FAILED
+        self.state.steps[partition].reason = reason
 
     # ---- one batch
 
-    async def _run_batch(self, batch: Sequence[PartitionChange], infos: PartitionInfos, live: set[int]) -> None:
+    async def _run_batch(
+        self, batch: Sequence[PartitionChange], infos: PartitionInfos, live: set[int], running: Running
+    ) -> None:
         self._batches += 1
         self._copied = 0
         tools = self._tools
         await self._set_throttles(_moves_of(batch, infos), live)
-        refused = await tools.carrier.start({change.partition: change.after for change in batch})
+        fresh = {change.partition: change.after for change in batch if change.partition not in running}
+        refused = await tools.carrier.start(fresh) if fresh else {}
         for partition, reason in refused.items():
-            self.state.steps[partition].state = StepState.FAILED
-            self.state.steps[partition].reason = reason
-        await self._wait(batch)
+            self._fail(partition, reason)
+        await self._wait([change for change in batch if change.partition not in refused])
         await self._clear_throttles()
         after, live = await self._read()
-        self._settle(after)
+        self._settle(after, await tools.carrier.running())
         await self._elect([change.partition for change in batch], after, live)
         await tools.keep(self.state)
         self._report(())
@@ -159,11 +184,10 @@ class RebalanceRun:
     async def _wait(self, batch: Sequence[PartitionChange]) -> None:
         """Until every partition of the batch is in place and in sync, or cancelled."""
         tools, pause_s = self._tools, FIRST_PAUSE_S
-        by_partition = {change.partition: change for change in batch}
         is_cancelled, polls = False, 0
         while True:
             running = await tools.carrier.running()
-            moving = [change for partition, change in by_partition.items() if partition in running]
+            moving = [change for change in batch if belongs_to(change, running)]
             if self.cancel and moving and not is_cancelled and tools.carrier.can_cancel:
                 await tools.carrier.cancel([change.partition for change in moving])
                 is_cancelled = True
@@ -172,10 +196,12 @@ class RebalanceRun:
                 await restore_order(self.state, tools)
                 return
             infos, live = await self._read()
-            self._settle(infos)
+            self._settle(infos, running)
             polls = 0 if moving else polls + 1
-            unsettled = any(self.state.steps[each].state is StepState.PENDING for each in by_partition)
-            if not moving and not _lagging(by_partition, infos) and (not unsettled or polls > GRACE_POLLS):
+            states = {change.partition: self.state.steps[change.partition].state for change in batch}
+            in_place = [partition for partition, state in states.items() if state is StepState.DONE]
+            unsettled = StepState.PENDING in states.values()
+            if not moving and not _lagging(in_place, infos) and (not unsettled or polls > GRACE_POLLS):
                 return
             dead = sorted({broker for change in batch for broker in change.after} - live)
             self._note = f"waiting for broker {_some(dead)}, which is not live" if dead else ""
@@ -292,16 +318,21 @@ async def restore_order(state: PlanState, tools: RunTools) -> None:
     A cancelled reassignment leaves the replicas that a partition had, in the order of its target.
     """
     infos = _infos_of(await tools.look([ViewPart.TOPICS]))
+    for _ in range(GRACE_POLLS):
+        if not any(is_between(one, infos[one.partition].replicas) for one in state.pending if one.partition in infos):
+            break
+        await tools.pause(FIRST_PAUSE_S)  # brokers are yet to be notified of the cancellation
+        infos = _infos_of(await tools.look([ViewPart.TOPICS]))
     turned = {
         change.partition: change.before
         for change in state.pending
         if (info := infos.get(change.partition)) is not None
-        and info.replicas not in (change.before, change.after)
+        and tuple(info.replicas) not in (change.before, change.after)
         and set(info.replicas) == set(change.before)
     }
     if turned:
         await tools.carrier.start(turned)
-        while turned.keys() & await tools.carrier.running():
+        while turned.keys() & (await tools.carrier.running()).keys():
             await tools.pause(FIRST_PAUSE_S)
 
 
@@ -310,14 +341,15 @@ async def cancel_plan(state: PlanState, tools: RunTools) -> list[TopicPartition]
 
     Returns the partitions that were cancelled. Raises RebalanceRefused where reassignments cannot be cancelled.
     """
-    running = sorted(await tools.carrier.running() & state.steps.keys())
-    if running:
-        await tools.carrier.cancel(running)
-        while set(running) & await tools.carrier.running():
+    running = await tools.carrier.running()
+    cancelled = sorted(tp for tp, step in state.steps.items() if belongs_to(step.change, running))
+    if cancelled:
+        await tools.carrier.cancel(cancelled)
+        while set(cancelled) & (await tools.carrier.running()).keys():
             await tools.pause(FIRST_PAUSE_S)
     await restore_order(state, tools)
     await clear_throttles(state, tools)
-    return running
+    return cancelled
 
 
 def _infos_of(snapshot: ClusterSnapshot) -> PartitionInfos:

@@ -24,6 +24,7 @@ class ReassigningCluster:
 
     steps_left: so many calls from now RunKilled is raised; None for never. text: the state file. live: broker ids.
     refuses: partitions that are refused, with the reasons. stuck: no reassignment ever ends.
+    late_looks: so many looks show replicas as they were before a cancellation.
     """
 
     def __init__(
@@ -46,6 +47,8 @@ class ReassigningCluster:
         self.on_pause: Callable[[], object] = lambda: None
         self._polls, self._size = polls, size
         self._ages: dict[TopicPartition, int] = {}
+        self.late_looks = 0
+        self._late: dict[TopicPartition, list[int]] = {}
 
     def _step(self, name: str) -> None:
         self.calls.append(name)
@@ -60,7 +63,7 @@ class ReassigningCluster:
 
     # ---- the carrier
 
-    async def running(self) -> set[TopicPartition]:
+    async def running(self) -> dict[TopicPartition, tuple[int, ...]]:
         self._step("running")
         for partition, wanted in list(self.targets.items()):
             self._ages[partition] += 1
@@ -68,7 +71,7 @@ class ReassigningCluster:
                 self.replicas[partition] = self.targets.pop(partition)
                 if self.leaders[partition] not in wanted:
                     self.leaders[partition] = wanted[0]
-        return set(self.targets)
+        return {partition: tuple(wanted) for partition, wanted in self.targets.items()}
 
     async def start(self, targets: Mapping[TopicPartition, Sequence[int]]) -> dict[TopicPartition, str]:
         self._step("start")
@@ -82,6 +85,7 @@ class ReassigningCluster:
     async def cancel(self, partitions: Collection[TopicPartition]) -> None:
         self._step("cancel")
         for partition in partitions:
+            self._late[partition] = self._shown(partition)
             target = self.targets.pop(partition, [])
             # In the order of the target, as brokers leave them.
             self.replicas[partition].sort(key=lambda id_: target.index(id_) if id_ in target else len(target))
@@ -106,27 +110,36 @@ class ReassigningCluster:
             self.leaders[partition] = self.replicas[partition][0]
         return {}
 
+    def _shown(self, partition: TopicPartition) -> list[int]:
+        """All replicas, as brokers name them: those of the target first, then those that are removed in the end."""
+        target = self.targets.get(partition, [])
+        return [*target, *(id_ for id_ in self.replicas[partition] if id_ not in target)]
+
     # ---- the other tools of a run
 
     async def look(self, parts: Collection[ViewPart]) -> ClusterSnapshot:
         self._step("look")
         topics: dict[str, list[PartitionInfo]] = {}
-        held: dict[int, dict[TopicPartition, ReplicaInfo]] = {id_: {} for id_ in self.live}
-        for (topic, number), ids in sorted(self.replicas.items()):
-            partition = TopicPartition(topic, number)
-            in_sync = tuple(id_ for id_ in ids if id_ in self.live)
+        stored: dict[int, dict[TopicPartition, ReplicaInfo]] = {id_: {} for id_ in self.live}
+        self.late_looks -= 1
+        if self.late_looks < 0:
+            self._late.clear()
+        for partition, held in sorted(self.replicas.items()):
+            topic, number = partition
+            ids = self._late.get(partition) or self._shown(partition)
+            in_sync = tuple(id_ for id_ in ids if id_ in self.live and id_ in held)
             topics.setdefault(topic, []).append(
                 PartitionInfo(topic, number, self.leaders[partition], 1, tuple(ids), in_sync, (), ErrorCode.NONE)
             )
             for id_ in in_sync:
-                held[id_][partition] = ReplicaInfo(self._size, 0, False)
+                stored[id_][partition] = ReplicaInfo(self._size, 0, False)
         return ClusterSnapshot(
             0, cluster_id="c", controller_id=min(self.live),
             nodes={id_: Node(id_, "h", 1) for id_ in sorted(self.live)},
             topics={
                 name: TopicInfo(name, ZERO_UUID, False, tuple(rows), ErrorCode.NONE) for name, rows in topics.items()
             },
-            log_dirs={id_: {"/d": LogDirDescription(None, replicas)} for id_, replicas in held.items()},
+            log_dirs={id_: {"/d": LogDirDescription(None, replicas)} for id_, replicas in stored.items()},
         )  # fmt: skip
 
     async def keep(self, state: PlanState) -> None:
