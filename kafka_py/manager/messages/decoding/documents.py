@@ -27,7 +27,7 @@ def read_json(data: bytes) -> Any:
     if len(data) > MOST_DOCUMENT_BYTES:
         raise NoDocument(f"a JSON text of more than {MOST_DOCUMENT_BYTES} bytes is not decoded")
     try:
-        document = json.loads(data, parse_constant=_refuse_constant)
+        document = json.loads(data, parse_constant=_refuse_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise NoDocument(f"not a JSON text: {error}") from None
     check_depth(document)
@@ -36,6 +36,14 @@ def read_json(data: bytes) -> Any:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
+
+
+def _finite(text: str) -> float:
+    """The number; JSON has no text for one that is too large for it, so that the document could not be sent."""
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError("a number is too large")
+    return number
 
 
 def check_depth(document: Any) -> None:

@@ -22,7 +22,8 @@ def test_a_json_text_is_a_document():
 @pytest.mark.parametrize(
     "data",
     [
-        b"", b"{", b"nonsense", b"[NaN]", b"[Infinity]", b"\xff", b"[" * 5_000, b"[" * 150 + b"]" * 150,
+        b"", b"{", b"nonsense", b"[NaN]", b"[Infinity]", b"[1e999]", b'{"a": -1e400}', b"\xff",
+        b"[" * 5_000, b"[" * 150 + b"]" * 150,
         b"9" * 10_000, b'{"a":' * 120 + b"1" + b"}" * 120, b'"' + b"x" * MOST_DOCUMENT_BYTES + b'"',
     ],
 )  # fmt: skip
