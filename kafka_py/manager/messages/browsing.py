@@ -207,7 +207,9 @@ class _PageReading:
             window = max(window, FILTERED_WINDOW // max(len(self._spans), 1))
         ends = {number: span.end for number, span in self._spans.items()}
         kept: dict[int, list[TopicMessage]] = {number: [] for number in self._spans}
+        is_retried = False
         while self._is_wanted(kept, ends) and not self._budget.is_spent():
+            records = self._budget.records
             pieces = {
                 number: OffsetSpan(max(span.start, ends[number] - window), ends[number])
                 for number, span in self._spans.items()
@@ -221,6 +223,12 @@ class _PageReading:
                     continue  # only its older part was read: the next page looks at all of it
                 kept[number] = (found[number] + kept[number])[-self._most_of_one :]
                 ends[number] = piece.start
+            if not is_retried and self._budget.is_spent() and all(
+                ends[number] == span.end for number, span in self._spans.items()
+            ):
+                # No piece was read to its end, and the next page would fail likewise: half as much fits.
+                is_retried, window = True, max(1, (self._budget.records - records) // len(pieces) // 2)
+                self._budget.extend()
         self.read = {number: OffsetSpan(ends[number], span.end) for number, span in self._spans.items()}
         return self._newest(kept, ends)
 

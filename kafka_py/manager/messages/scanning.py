@@ -79,6 +79,14 @@ class ScanBudget:
         self.records += records
         self.size_bytes += size_bytes
 
+    def extend(self) -> None:
+        """Allows as much as the limits once more."""
+        limits = self.limits
+        self.limits = ScanLimits(
+            self.records + limits.records, self.size_bytes + limits.size_bytes, self.took_ms + limits.time_ms
+        )
+        self.stopped_by = None
+
     def is_spent(self) -> bool:
         """Whether a limit is reached; notes which."""
         if self.stopped_by is None:
@@ -132,8 +140,9 @@ class PartitionScan:
     def _part(self, number: int, records: list[ConsumerRecord]) -> list[ConsumerRecord]:
         if number not in self.unfinished:
             return []
-        end = self._spans[number].end
-        part = [record for record in records if record.offset < end]
+        start, end = self._spans[number]
+        # Where the log has become shorter, the consumer begins anew at its start.
+        part = [record for record in records if start <= record.offset < end]
         if part:
             self.next_offsets[number] = part[-1].offset + 1
         self._budget.spend(len(part), sum(_size(record) for record in part))

@@ -153,3 +153,20 @@ def test_a_pattern_that_is_too_costly_ends_the_scan(memory_topic):
     topic = memory_topic({0: ([(0, 0, text.encode()), (1, 0, b"v")], 2)})
     found = page(topic, view=view(value="(.*)(a|b)(.{90})(c|d)(.{90})e", is_pattern=True))
     assert found.stopped_by is StopReason.PATTERN
+
+
+@pytest.mark.parametrize("count", [1, 3, 40])
+def test_the_newest_messages_are_shown_although_a_whole_window_is_more_than_may_be_read(memory_topic, count):
+    """Fifty messages of 2 MB are more than one request may read; the page was empty, and so was every next one."""
+    large = b"x" * 2_000
+    topic = memory_topic({number: ([(at, at, large) for at in range(100)], 100) for number in range(count)}, per_poll=1)
+    limits, start, seen = ScanLimits(size_bytes=64_000), LATEST, []
+    for _ in range(300):
+        found = page(topic, start, limits=limits)
+        assert found.scanned_bytes <= 2 * limits.size_bytes + count * len(large)
+        seen += places(found)
+        if found.next_places is None:
+            break
+        start = BrowseStart(StartKind.BEFORE, places=parse_places(found.next_places))
+    assert sorted(seen) == [(number, at) for number in range(count) for at in range(100)]
+    assert seen[0][1] == 99

@@ -64,3 +64,13 @@ def test_a_partition_of_which_no_more_is_wanted_is_not_read_on(memory_topic):
     found, made, _ = scan(memory_topic({0: log(0, 500)}), {0: (0, 500)}, only=10)
     assert len(found) == 14
     assert made.unfinished == set()
+
+
+def test_records_before_the_range_are_not_shown_where_a_log_became_shorter(memory_topic):
+    class ShorterTopic(memory_topic):
+        async def seek(self, partition, offset):
+            self.positions[partition.partition] = 0  # out of range: as auto.offset.reset has it
+
+    found, made, _ = scan(ShorterTopic({0: log(0, 20)}), {0: (12, 20)})
+    assert found == [(0, offset) for offset in range(12, 20)]
+    assert made.next_offsets == {0: 20}
