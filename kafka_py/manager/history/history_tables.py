@@ -123,7 +123,8 @@ class HistoryTables:
             number = self._series(cluster, metric, entity)
             stored = pack_column(value) if isinstance(value, tuple) else value
             self._seen_ms[number] = time_ms
-            if everything or metric is COLLECTED or self._written.get(number) != stored:
+            # A mean is that of all rounds, so of such metrics every round is written.
+            if everything or metric.fold is Fold.MEAN or self._written.get(number) != stored:
                 self._written[number] = stored
                 rows.append((block, number, time_ms, stored))
         return rows
@@ -301,7 +302,12 @@ class _HistoryTransaction:
         self._connection.execute("BEGIN")
 
     def __exit__(self, kind: type[BaseException] | None, _error: object, _trace: object) -> None:
-        self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
+        try:
+            if kind is None:
+                self._connection.execute("COMMIT")
+        finally:
+            if self._connection.in_transaction:  # SQLite itself may have rolled back, and a commit may fail
+                self._connection.execute("ROLLBACK")
 
 
 def _changes(text: str) -> tuple[ValueChange, ...]:

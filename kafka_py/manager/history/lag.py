@@ -29,8 +29,15 @@ class EndOffsets:
         self._vectors: list[array[int]] = []
 
     def add(self, time_ms: int, ends: Sequence[int]) -> None:
-        """Notes the offsets at a time after all earlier ones; one that is not after them is ignored."""
-        if self._times and time_ms <= self._times[-1]:
+        """Notes the offsets at a time; a time for which there are some is ignored.
+
+        After the clock was put back, what was noted at times that are yet to come is dropped: it would make every lag
+        in time zero until then.
+        """
+        while self._times and time_ms < self._times[-1]:
+            self._times.pop()
+            self._vectors.pop()
+        if self._times and time_ms == self._times[-1]:
             return
         self._times.append(time_ms)
         self._vectors.append(array("q", ends))

@@ -75,8 +75,8 @@ def observation_of(
         controller_id=snapshot.controller_id,
         nodes=snapshot.nodes,
         topics=snapshot.topics,
-        ends=carried(ends, before.ends if before is not None else {}),
-        starts=carried(starts, before.starts if before is not None else {}),
+        ends=carried(ends, before.ends if before is not None else {}, counts),
+        starts=carried(starts, before.starts if before is not None else {}, counts),
         sizes=_sizes(snapshot, counts) if has_sizes else None,
         groups={
             group_id: _group(group, counts) for group_id, group in snapshot.groups.items() if group.is_consumer_group
@@ -98,9 +98,10 @@ def vectors(counts: Mapping[str, int], values: Iterable[tuple[TopicPartition, in
     return {topic: tuple(vector) for topic, vector in found.items() if vector}
 
 
-def carried(now: Vectors, before: Vectors) -> dict[str, tuple[int, ...]]:
-    """The vectors, in which a value that is missing is the one before it."""
-    return {topic: _carried(values, before.get(topic, ())) for topic, values in now.items()}
+def carried(now: Vectors, before: Vectors, counts: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    """The vectors, in which a value that is missing is the one before it. counts: partitions of each topic."""
+    unseen = {topic: (MISSING,) * counts[topic] for topic in before if topic in counts and topic not in now}
+    return {topic: _carried(values, before.get(topic, ())) for topic, values in (*now.items(), *unseen.items())}
 
 
 def _carried(values: tuple[int, ...], before: tuple[int, ...]) -> tuple[int, ...]:

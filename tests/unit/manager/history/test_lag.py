@@ -54,6 +54,14 @@ def test_after_a_topic_was_created_again_only_the_offsets_since_then_count() -> 
     assert lags_ms((50,), (100,), 30_000, known) == (5_000,)
 
 
+def test_after_the_clock_was_put_back_lag_is_counted_from_there() -> None:
+    known = EndOffsets()
+    for time_ms, end in ((0, 100), (10_000, 200), (7_200_000, 300), (20_000, 320), (30_000, 400), (30_000, 999)):
+        known.add(time_ms, [end])
+    assert known.of_partition(0) == ([0, 10_000, 20_000, 30_000], [100, 200, 320, 400])
+    assert lags_ms((320,), (400,), 30_000, known) == (10_000,)
+
+
 def test_a_partition_that_was_added_later_has_a_lag_of_its_own() -> None:
     known = EndOffsets()
     known.add(0, [10])

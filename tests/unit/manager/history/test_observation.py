@@ -55,6 +55,15 @@ def test_a_partition_whose_leader_did_not_answer_keeps_its_offsets() -> None:
     assert seen(SNAPSHOT, before).ends == {"t": (10, 20, 30)}
 
 
+def test_a_topic_of_which_no_leader_answered_keeps_its_offsets_as_long_as_it_exists() -> None:
+    before = seen(SNAPSHOT)
+    silent = seen(replace(SNAPSHOT, offsets={}), before)
+    assert (silent.ends, silent.starts) == ({"t": (10, MISSING, 30)}, {"t": (1, MISSING, 2)})
+    grown = replace(SNAPSHOT, offsets={}, topics={"t": topic("t", 1, 2, 1, 1)})
+    assert seen(grown, before).ends == {"t": (10, MISSING, 30, MISSING)}
+    assert seen(replace(SNAPSHOT, offsets={}, topics={}), before).ends == {}
+
+
 def test_values_of_unknown_topics_and_partitions_are_left_out() -> None:
     values = [(TopicPartition("t", 5), 1), (TopicPartition("x", 0), 1), (TopicPartition("t", 0), 2)]
     assert vectors({"t": 2}, values) == {"t": (2, MISSING)}

@@ -88,6 +88,40 @@ def test_coarser_resolutions_keep_the_last_offset_the_mean_rate_and_the_greatest
     assert at(2, "log_end_offset", "t") == [StoredRow(START_MS + 59 * MINUTE_MS, (59,))]
 
 
+def test_a_mean_counts_the_rounds_in_which_nothing_changed(tmp_path: Path) -> None:
+    tables = tables_of(tmp_path / "h.db")
+    for each in range(11):
+        sample = PastSample(RECORDS_RATE, CLUSTER_ENTITY, 50.0 if each == 4 else 0.0)
+        tables.record("c", START_MS + each * 30_000, one_round(sample), ())
+    end_ms = START_MS + 5 * MINUTE_MS
+    assert [row.value for row in tables.rows("c", RECORDS_RATE.name, CLUSTER_ENTITY, 1, START_MS, end_ms)] == [5.0]
+
+
+def test_after_a_commit_that_failed_the_next_round_is_written(tmp_path: Path) -> None:
+    tables = tables_of(tmp_path / "h.db")
+    connection = tables._connection
+
+    class FullDisk:
+        in_transaction = property(lambda _: connection.in_transaction)
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(connection, name)
+
+        def execute(self, sql: str, *arguments: object) -> object:
+            if sql == "COMMIT":
+                raise sqlite3.OperationalError("database or disk is full")
+            return connection.execute(sql, *arguments)  # type: ignore[arg-type]
+
+    tables._connection = FullDisk()  # type: ignore[assignment]
+    with pytest.raises(sqlite3.OperationalError, match="disk is full"):
+        tables.record("c", START_MS, one_round(PastSample(GROUP_LAG, "g", 1)), ())
+    with pytest.raises(sqlite3.OperationalError, match="disk is full"):
+        tables.note("c", ())
+    tables._connection = connection
+    tables.record("c", START_MS + 30_000, one_round(PastSample(GROUP_LAG, "g", 2)), ())
+    assert [row.value for row in tables.rows("c", "group_lag", "g", 0, START_MS, START_MS + 60_000)] == [2.0]
+
+
 def test_a_long_range_is_read_coarsely_and_ends_with_the_newest_round(tmp_path: Path) -> None:
     tables = tables_of(tmp_path / "h.db")
     last = 3 * 24 * 60 + 7
