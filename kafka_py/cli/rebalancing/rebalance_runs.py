@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kafka_py.base.clock import SYSTEM_CLOCK
+from kafka_py.base.ids import TopicPartition
 from kafka_py.cli.common.command import CommandFailed
 from kafka_py.cli.common.zookeeper_connection import connected
 from kafka_py.cli.rebalancing.rebalance_options import CANCEL, Capacities
@@ -22,6 +23,7 @@ from kafka_py.operations.rebalancing.carriers import (
     ReassignmentCarrier,
     ZookeeperCarrier,
     reassigns_by_request,
+    running_targets,
 )
 from kafka_py.operations.rebalancing.cluster_input import PLANNED_PARTS, look_notes, plan_cluster_of, unnamed_partitions
 from kafka_py.operations.rebalancing.execution import RebalanceRun, RunTools, cancel_plan
@@ -40,11 +42,12 @@ LOOKS, LOOK_PAUSE_S = 5, 1.0
 
 
 class PlannedCluster(NamedTuple):
-    """A proposal, the id of the cluster that it is for, and what could not be seen of it."""
+    """A proposal, the id of the cluster that it is for, what could not be seen of it, and what is being reassigned."""
 
     proposal: Proposal
     cluster_id: str | None
     notes: tuple[str, ...]
+    moving: tuple[TopicPartition, ...] = ()
 
 
 async def plan(properties: Mapping[str, str], request: PlanRequest, capacities: Capacities) -> PlannedCluster:
@@ -56,8 +59,11 @@ async def plan(properties: Mapping[str, str], request: PlanRequest, capacities: 
                 break
             await asyncio.sleep(LOOK_PAUSE_S)
             snapshot = await look_at(admin, PLANNED_PARTS)
-        cluster = plan_cluster_of(snapshot, capacities.by_broker, capacities.default)
-        return PlannedCluster(propose(cluster, request), snapshot.cluster_id, look_notes(snapshot))
+        running = await running_targets(admin)
+        cluster = plan_cluster_of(snapshot, capacities.by_broker, capacities.default, running)
+        return PlannedCluster(
+            propose(cluster, request), snapshot.cluster_id, look_notes(snapshot), tuple(sorted(running))
+        )
 
 
 class RunDisplay:
@@ -117,6 +123,10 @@ async def execute(
             except asyncio.CancelledError:
                 display.say(f"Left as it is: --resume {path} continues, --cancel {path} cancels what runs.")
                 return INTERRUPTED
+            except Exception:
+                if state.topics or state.brokers:
+                    display.say(f"Throttles are still set: --resume {path} continues, --cancel {path} removes them.")
+                raise
     return _end(outcome, state, path, display)
 
 

@@ -37,6 +37,8 @@ def main(arguments: Sequence[str]) -> int:
         raise UsageError('Missing required argument "[bootstrap-server]"')
     if options.batch_partitions < 1:
         raise UsageError("--batch-partitions is at least 1")
+    if options.throttle is not None and options.throttle < 1:
+        raise UsageError("--throttle is at least 1 byte per second: with less nothing is ever copied")
     if options.resume and options.cancel:
         raise UsageError("--resume and --cancel exclude one another")
     log_warnings()
@@ -93,6 +95,11 @@ def _plan(options: argparse.Namespace) -> int:
             replace_text(Path(name), json.dumps(document[key], separators=(",", ":"), ensure_ascii=False))
     if not options.execute or planned.proposal.is_empty:
         return 0
+    if planned.moving:  # before the state of the execution that may have begun them is overwritten
+        raise CommandFailed(
+            f"{len(planned.moving)} partitions are being reassigned, such as {planned.moving[0]}: wait until that has "
+            "ended, or cancel it, and plan again"
+        )
     limits = BatchLimits(options.batch_partitions, options.batch_bytes)
     state = new_state(planned.proposal, planned.cluster_id, options.throttle, limits)
     write_state(path, state)

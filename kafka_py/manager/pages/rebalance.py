@@ -17,6 +17,7 @@ from kafka_py.manager.web.formats import part
 from kafka_py.manager.web.requests import BadParameter, NotFound, PageRequest
 from kafka_py.manager.web.routes import CLUSTER, RouteParameter, changes, reads
 from kafka_py.operations.rebalancing.batches import DEFAULT_BATCH_BYTES, DEFAULT_BATCH_PARTITIONS, BatchLimits
+from kafka_py.operations.rebalancing.carriers import running_targets
 from kafka_py.operations.rebalancing.cluster_input import PLANNED_PARTS, look_notes, plan_cluster_of
 from kafka_py.operations.rebalancing.model import (
     DEFAULT_TOLERANCE_PERCENT,
@@ -163,8 +164,9 @@ async def proposed(request: PageRequest, wanted: PlanRequest) -> LookedProposal:
     """The plan for the cluster as it is now. Raises RebalanceRefused, KafkaError."""
     snapshot = await seen(request.cluster, *PLANNED_PARTS)
     # A plan for very many partitions takes a second or more, in which other pages are served.
+    cluster = plan_cluster_of(snapshot, running=await running_targets(request.cluster.admin))
     try:
-        proposal = await asyncio.to_thread(propose, plan_cluster_of(snapshot), wanted)
+        proposal = await asyncio.to_thread(propose, cluster, wanted)
     except PatternTooCostly as error:
         raise RebalanceRefused(str(error)) from None
     return LookedProposal(proposal, snapshot.cluster_id, problems_of(snapshot), look_notes(snapshot))

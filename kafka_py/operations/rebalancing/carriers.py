@@ -172,3 +172,18 @@ async def reassigns_by_request(admin: AsyncAdminClient) -> bool:
     """Whether the brokers take reassignments by request (from 2.4 on)."""
     versions = await admin.api_versions()
     return ApiKey.ALTER_PARTITION_REASSIGNMENTS in versions and ApiKey.INCREMENTAL_ALTER_CONFIGS in versions
+
+
+async def running_targets(admin: AsyncAdminClient) -> dict[TopicPartition, tuple[int, ...]]:
+    """What is being reassigned, with the replicas that it is to have.
+
+    Empty for brokers before 2.4, and for who may not ask, and so cannot carry out a plan either.
+    """
+    if not await reassigns_by_request(admin):
+        return {}
+    try:
+        return await BrokerCarrier(admin).running()
+    except KafkaError as error:
+        if error.code is not ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+            raise
+        return {}

@@ -5,7 +5,7 @@ Source: KIP-113 (sizes of replicas); docs/architecture.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.metadata import NO_NODE
@@ -18,11 +18,16 @@ PLANNED_PARTS = (ViewPart.TOPICS, ViewPart.LOG_DIRS)
 
 
 def plan_cluster_of(
-    snapshot: ClusterSnapshot, capacities: Mapping[int, int] | None = None, default_capacity: int | None = None
+    snapshot: ClusterSnapshot,
+    capacities: Mapping[int, int] | None = None,
+    default_capacity: int | None = None,
+    running: Mapping[TopicPartition, Sequence[int]] | None = None,
 ) -> PlanCluster:
     """The cluster. A partition is as large as its largest replica that was seen.
 
-    capacities: bytes by broker, for those without one the default. Raises RebalanceRefused if no broker has answered.
+    capacities: bytes by broker, for those without one the default. running: what is being reassigned, with the replicas
+    that it is to have: the metadata names those that are removed in the end as well. Raises RebalanceRefused if no
+    broker has answered.
     """
     if not snapshot.is_reached:
         raise RebalanceRefused("; ".join(map(str, snapshot.unseen)) or "no broker has answered")
@@ -33,7 +38,9 @@ def plan_cluster_of(
             partition = TopicPartition(topic.name, info.partition)
             leader = None if info.leader == NO_NODE or info.leader not in snapshot.nodes else info.leader
             size = max(sizes.get(partition, {}).values(), default=0)
-            rows.append(PlanPartition(partition, tuple(info.replicas), leader, size))
+            target = (running or {}).get(partition)
+            replicas = tuple(info.replicas if target is None else target)
+            rows.append(PlanPartition(partition, replicas, leader, size, target is not None))
     held = {broker for row in rows for broker in row.replicas}
     brokers = [
         PlanBroker(

@@ -64,12 +64,16 @@ class PlanBroker:
 
 @dataclass(frozen=True, slots=True)
 class PlanPartition:
-    """One partition. replicas: the preferred leader first. leader: the broker that leads it now, None for none."""
+    """One partition. replicas: the preferred leader first. leader: the broker that leads it now, None for none.
+
+    is_moving: it is being reassigned, to these replicas; no plan changes it.
+    """
 
     partition: TopicPartition
     replicas: tuple[int, ...]
     leader: int | None = None
     size_bytes: int = 0
+    is_moving: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +90,16 @@ class PlanCluster:
         for row in self.partitions:
             replicas = targets.get(row.partition, row.replicas)
             leader = next((broker for broker in replicas if broker in live), None)
-            rows.append(PlanPartition(row.partition, replicas, leader, row.size_bytes))
+            rows.append(PlanPartition(row.partition, replicas, leader, row.size_bytes, row.is_moving))
         return PlanCluster(self.brokers, tuple(rows))
+
+    def movable(self, request: PlanRequest) -> list[int]:
+        """The indices of the partitions that may change."""
+        return [
+            number
+            for number, row in enumerate(self.partitions)
+            if not row.is_moving and request.selects(row.partition.topic)
+        ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,8 +46,7 @@ def propose(cluster: PlanCluster, request: PlanRequest) -> Proposal:
     """The plan. Raises RebalanceRefused for a request that makes no sense for this cluster."""
     check(cluster, request)
     cluster = PlanCluster(cluster.brokers, tuple(sorted(cluster.partitions, key=lambda row: row.partition)))
-    movable = [number for number, row in enumerate(cluster.partitions) if request.selects(row.partition.topic)]
-    place = Placement(cluster, movable, removed_by(request))
+    place = Placement(cluster, cluster.movable(request), removed_by(request))
     if not place.targets:
         raise RebalanceRefused("No live broker is left that could hold replicas.")
     for _ in range(MOST_ROUNDS):

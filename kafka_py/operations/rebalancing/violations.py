@@ -23,8 +23,7 @@ BALANCING = (RebalanceAction.REBALANCE, RebalanceAction.ADD_BROKERS)
 def violations_of(cluster: PlanCluster, request: PlanRequest) -> tuple[GoalViolation, ...]:
     """All violations of the goals that the request is about, by priority."""
     removed = request.brokers if request.action is RebalanceAction.REMOVE_BROKERS else NO_BROKERS
-    movable = [number for number, row in enumerate(cluster.partitions) if request.selects(row.partition.topic)]
-    place = Placement(cluster, movable, removed)
+    place = Placement(cluster, cluster.movable(request), removed)
     found: list[GoalViolation] = []
     if removed:
         found += _still_held(place, cluster, sorted(removed))
@@ -131,6 +130,9 @@ def notes_of(cluster: PlanCluster, request: PlanRequest) -> tuple[str, ...]:
     racks = {broker.rack for broker in cluster.brokers if broker.is_live}
     if None in racks and len(racks) > 1:
         notes.append("Some live brokers have no rack: racks are not taken into account.")
+    moving = [row.partition for row in cluster.partitions if row.is_moving]
+    if moving:
+        notes.append(f"{len(moving)} partitions are being reassigned, such as {moving[0]}: the plan leaves them out.")
     live = {broker.id for broker in cluster.brokers if broker.is_live}
     dead = Counter(broker for row in cluster.partitions for broker in row.replicas if broker not in live)
     for broker, count in sorted(dead.items()):

@@ -42,7 +42,9 @@ def test_sizes_and_capacities():
         (["--bootstrap-server", "b", "--goals", "racks"], "There is no soft goal racks"),
         (["--bootstrap-server", "b", "--capacity", "0=x"], "--capacity takes sizes"),
         (["--bootstrap-server", "b", "--throttle", "fast"], "throttle"),
-        (["--bootstrap-server", "b", "--batch-partitions", "0"], "at least 1"),
+        (["--bootstrap-server", "b", "--throttle", "0"], "at least 1 byte"),
+        (["--bootstrap-server", "b", "--throttle", "0.1", "--resume", "a"], "at least 1 byte"),
+        (["--bootstrap-server", "b", "--batch-partitions", "0"], "--batch-partitions is at least 1"),
         (["--bootstrap-server", "b", "--resume", "a", "--cancel", "a"], "exclude one another"),
     ],
 )

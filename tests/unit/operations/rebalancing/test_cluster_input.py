@@ -10,7 +10,14 @@ from kafka_py.clients.admin.log_dirs import LogDirDescription, ReplicaInfo
 from kafka_py.clients.metadata import Node, PartitionInfo, TopicInfo
 from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot, UnseenPart, ViewPart
 from kafka_py.operations.rebalancing.cluster_input import look_notes, plan_cluster_of
-from kafka_py.operations.rebalancing.model import PlanBroker, PlanPartition, RebalanceRefused
+from kafka_py.operations.rebalancing.model import (
+    PlanBroker,
+    PlanPartition,
+    PlanRequest,
+    RebalanceAction,
+    RebalanceRefused,
+)
+from kafka_py.operations.rebalancing.planner import propose
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 UNSEEN = UnseenPart(ViewPart.LOG_DIRS, 1, "", ErrorCode.REQUEST_TIMED_OUT, "late")
@@ -37,6 +44,27 @@ def test_brokers_partitions_and_sizes():
     assert cluster.brokers == (PlanBroker(0, "a", 5), PlanBroker(1, "b", 9), PlanBroker(7, None, 9, is_live=False))
     assert cluster.partitions == (PlanPartition(T0, (0, 1), 0, 60), PlanPartition(T1, (7,), None, 0))
     assert look_notes(snapshot()) == (f"The sizes on broker 1 are not known: {UNSEEN}",)
+
+
+def test_a_partition_that_is_being_reassigned_has_the_replicas_that_it_gets_and_stays_out_of_every_plan():
+    """Metadata names four replicas of a partition that moves from two brokers to two others."""
+    rows = (PartitionInfo("t", 0, 0, 1, (1, 2, 0), (0, 1), (), ErrorCode.NONE),)
+    look = replace(
+        snapshot(), nodes={id_: Node(id_, "h", 1) for id_ in range(4)},
+        topics={"t": TopicInfo("t", ZERO_UUID, False, rows, ErrorCode.NONE)},
+    )  # fmt: skip
+    cluster = plan_cluster_of(look, running={T0: [1, 2]})
+    assert cluster.partitions == (PlanPartition(T0, (1, 2), 0, 60, is_moving=True),)
+    requests = [
+        PlanRequest(RebalanceAction.REMOVE_BROKERS, frozenset({1})), PlanRequest(),
+        PlanRequest(RebalanceAction.DEMOTE_BROKERS, frozenset({1})),
+        PlanRequest(RebalanceAction.REPLICATION_FACTOR, factor=1),
+    ]
+    for request in requests:
+        proposal = propose(cluster, request)
+        assert proposal.is_empty
+        assert "1 partitions are being reassigned, such as t-0: the plan leaves them out." in proposal.notes
+    assert propose(plan_cluster_of(look), requests[0]).targets == {T0: (3, 2, 0)}
 
 
 def test_partitions_that_the_metadata_does_not_name_are_noted():
