@@ -16,6 +16,7 @@ from kafka_py.operations.rebalancing.carriers import (
     BrokerCarrier,
     ZookeeperCarrier,
     reassigns_by_request,
+    running_targets,
 )
 from kafka_py.operations.rebalancing.model import RebalanceRefused
 from kafka_py.operations.rebalancing.throttles import LEADER_RATE, LEADER_REPLICAS
@@ -58,6 +59,14 @@ class AnsweringAdmin:
 
     async def api_versions(self):
         return dict.fromkeys((ApiKey.ALTER_PARTITION_REASSIGNMENTS, ApiKey.METADATA), VersionRange(0, 0))
+
+
+class RecentAdmin(AnsweringAdmin):
+    """That of brokers which take reassignments by request."""
+
+    async def api_versions(self):
+        taken = (ApiKey.ALTER_PARTITION_REASSIGNMENTS, ApiKey.INCREMENTAL_ALTER_CONFIGS)
+        return dict.fromkeys(taken, VersionRange(0, 0))
 
 
 def test_requests_name_what_was_refused():
@@ -124,3 +133,42 @@ async def test_through_zookeeper_settings_come_and_go_and_leaders_are_asked_for(
     assert await carrier.elect([T0]) == {}
     assert await store.admin.preferred_elections() == {T0}
     assert await carrier.elect([T1]) == {T1: "another preferred election is pending"}
+
+
+def test_the_replicas_that_a_reassignment_leads_to_are_named_without_those_that_it_removes():
+    admin = RecentAdmin()
+
+    async def listed():
+        return {T0: PartitionReassignment([1, 2, 0], [2], [0])}
+
+    admin.list_partition_reassignments = listed
+    assert asyncio.run(BrokerCarrier(admin).running()) == asyncio.run(running_targets(admin)) == {T0: (1, 2)}
+
+
+@pytest.mark.parametrize(
+    ("code", "is_refused"), [(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, False), (ErrorCode.NOT_CONTROLLER, True)]
+)
+def test_who_may_not_see_reassignments_may_still_plan(code, is_refused):
+    admin = RecentAdmin()
+
+    async def listed():
+        raise KafkaError(code)
+
+    admin.list_partition_reassignments = listed
+    if is_refused:
+        with pytest.raises(KafkaError):
+            asyncio.run(running_targets(admin))
+    else:
+        assert asyncio.run(running_targets(admin)) == {}
+
+
+def test_settings_that_could_not_be_read_are_not_taken_for_none():
+    """In the end they would be removed, for nothing was there before."""
+    admin = AnsweringAdmin()
+
+    async def described(resources):
+        return Results(dict.fromkeys(resources, KafkaError(ErrorCode.REQUEST_TIMED_OUT)))
+
+    admin.describe_configs = described
+    with pytest.raises(KafkaError):
+        asyncio.run(BrokerCarrier(admin).overrides(BROKERS, ["1"], [LEADER_RATE]))
