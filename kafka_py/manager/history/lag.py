@@ -123,8 +123,12 @@ def lags_ms(committed: Sequence[int], ends: Sequence[int], now_ms: int, known: E
 
 
 def _rising(ends: list[int]) -> list[int]:
-    """The offsets without those before a decrease: the topic was created again, or its leader lost records."""
-    for index in range(len(ends) - 1, 0, -1):
-        if ends[index - 1] > ends[index]:
-            return [ends[index]] * index + ends[index:]
-    return ends
+    """The offsets, each at most those after it: where they decreased, the topic was created again, or its leader lost
+    records, and what is there now was appended later, or was there before.
+    """
+    least = ends[-1] if ends else 0
+    found = []
+    for end in reversed(ends):
+        least = min(least, end)
+        found.append(least)
+    return found[::-1]

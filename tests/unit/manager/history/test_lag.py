@@ -54,6 +54,15 @@ def test_after_a_topic_was_created_again_only_the_offsets_since_then_count() -> 
     assert lags_ms((50,), (100,), 30_000, known) == (5_000,)
 
 
+def test_after_a_leader_lost_records_those_that_are_left_are_as_old_as_they_were() -> None:
+    known = EndOffsets()
+    for time_ms, end in ((0, 0), (10_000, 100), (20_000, 200), (30_000, 180), (40_000, 300)):
+        known.add(time_ms, [end])
+    assert lags_ms((50,), (300,), 40_000, known) == (35_000,)
+    assert lags_ms((140,), (300,), 40_000, known) == (25_000,)
+    assert lags_ms((240,), (300,), 40_000, known) == (5_000,)
+
+
 def test_after_the_clock_was_put_back_lag_is_counted_from_there() -> None:
     known = EndOffsets()
     for time_ms, end in ((0, 100), (10_000, 200), (7_200_000, 300), (20_000, 320), (30_000, 400), (30_000, 999)):
