@@ -173,7 +173,7 @@ class RebalanceRun:
         refused = await tools.carrier.start(fresh) if fresh else {}
         for partition, reason in refused.items():
             self._fail(partition, reason)
-        await self._wait([change for change in batch if change.partition not in refused])
+        await self._wait(batch)
         await self._clear_throttles()
         after, live = await self._read()
         self._settle(after, await tools.carrier.running())

@@ -169,8 +169,9 @@ def test_rounds_before_the_last_one_are_ignored_unless_the_clock_was_put_back(tm
     tables.record("c", START_MS, one_round(), ())
     tables.record("c", START_MS - 1000, one_round(), ())
     assert tables.spans()[0].oldest_ms == START_MS
-    tables.record("c", START_MS - DAY_MS, one_round(), ())
-    assert tables.spans()[0].oldest_ms == START_MS - DAY_MS
+    for earlier_ms in (START_MS - 2 * HOUR_MS, START_MS - DAY_MS):
+        tables.record("c", earlier_ms, one_round(), ())
+        assert tables.spans()[0].oldest_ms == earlier_ms
 
 
 def test_after_a_restart_the_interval_that_was_begun_is_rolled_up(tmp_path: Path) -> None:
@@ -211,6 +212,19 @@ def test_a_damaged_file_is_set_aside_with_one_line(
     tables.record("c", START_MS, one_round(), ())
     assert [path.name + f".damaged-{START_MS}" in record.getMessage() for record in caplog.records] == [True]
     assert (tmp_path / f"h.db.damaged-{START_MS}").read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("code", "is_damage"),
+    [
+        (sqlite3.SQLITE_CORRUPT, True), (sqlite3.SQLITE_CORRUPT_INDEX, True), (sqlite3.SQLITE_NOTADB, True),
+        (sqlite3.SQLITE_FULL, False), (sqlite3.SQLITE_IOERR_READ, False), (sqlite3.SQLITE_BUSY, False),
+    ],
+)  # fmt: skip
+def test_only_unusable_content_is_damage(code: int, is_damage: bool) -> None:
+    error = sqlite3.DatabaseError()
+    error.sqlite_errorcode = code
+    assert database.is_damage(error) is is_damage
 
 
 def test_a_file_of_a_newer_schema_is_set_aside(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -38,6 +38,7 @@ def window(*pairs):
         (window((5, 9), (5, 9), (5, 9)), 2, True, STALL),
         (window((5, 9), (5, 10), (5, 11)), 2, False, STOP),
         (window((1, 9), (5, 10), (5, 11), (5, 12)), 3, False, STOP),
+        (window((1, 9), (5, 10), (5, 11)), 2, False, OK),
         (window((9, 9), (9, 20), (9, 30)), 2, True, STALL),
         (window((1, 9), (7, 9), (4, 9)), 2, True, REWIND),
         (window((1, 9), (9, 9), (4, 9)), 2, True, OK),

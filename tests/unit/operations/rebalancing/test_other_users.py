@@ -102,6 +102,27 @@ def test_a_reassignment_that_another_user_begins_meanwhile_goes_on():
     assert cluster.replicas == {T[0]: [1, 2], T[1]: [1, 2], T[2]: [0, 3]}
 
 
+def test_a_reassignment_that_replaces_that_of_a_running_batch_is_neither_waited_for_nor_cancelled():
+    cluster, state = made()
+    one = RebalanceRun(state, cluster.tools)
+    pauses = 0
+
+    def replace():
+        nonlocal pauses
+        pauses += 1
+        assert pauses < 100
+        if pauses == 1:
+            cluster.stuck = True
+            cluster.begin(T[0], [0, 3])
+        one.cancel = pauses > 1
+
+    cluster.on_pause = replace
+    assert asyncio.run(one.carry_out()) is RunOutcome.CANCELLED
+    assert cluster.targets == {T[0]: [0, 3]}
+    assert "cancel" not in cluster.calls
+    assert cluster.own_settings() == {TOPICS: {}, BROKERS: {}}
+
+
 def test_replicas_that_are_added_are_waited_for_by_the_run_that_resumes():
     cluster, state = made(after=(0, 1, 2), polls=5)
     state = killed_in_a_batch(cluster, state, "started")

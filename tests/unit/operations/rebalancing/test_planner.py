@@ -295,3 +295,20 @@ def test_ten_thousand_partitions_are_planned():
     assert plan.violations
     assert plan.remaining == ()
     assert set(SOFT_GOALS) == set(plan.request.goals)
+
+
+def test_racks_of_unequal_sizes_share_no_more_than_they_must():
+    """Of four replicas three have to be in the larger rack."""
+    brokers = tuple(PlanBroker(id_, "a" if id_ == 0 else "b") for id_ in range(5))
+    cluster = PlanCluster(brokers, (PlanPartition(TopicPartition("t", 0), (0, 1, 2, 3), 0, 1),))
+    place = Placement(cluster, [0])
+    assert [place.rack_limit(factor) for factor in (1, 2, 3, 4, 5)] == [1, 1, 2, 3, 4]
+    proposal = propose(cluster, PlanRequest(RebalanceAction.FIX_RACKS))
+    assert (proposal.violations, proposal.is_empty) == ((), True)
+
+
+def test_a_live_replica_leads_in_the_place_of_a_demoted_broker():
+    brokers = (PlanBroker(1), PlanBroker(2), PlanBroker(7, is_live=False))
+    rows = [PlanPartition(TopicPartition("t", 0), (1, 7, 2), 1), PlanPartition(TopicPartition("t", 1), (2,), 2)]
+    proposal = propose(PlanCluster(brokers, tuple(rows)), PlanRequest(RebalanceAction.DEMOTE_BROKERS, frozenset({1})))
+    assert proposal.targets == {TopicPartition("t", 0): (2, 7, 1)}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kafka_py.clients.consumer.fetching.records import ConsumerRecord
 from kafka_py.manager.messages.decoding.decoders import DECODERS, RecordDecoder
 from kafka_py.manager.messages.decoding.masks import MASK, InvalidMask, masks_of
-from kafka_py.manager.messages.message import NO_DOCUMENT
+from kafka_py.manager.messages.message import NO_DOCUMENT, NULL_FIELD, MessageField, TopicMessage
 from kafka_py.records.batch import TimestampType
 
 RULES = masks_of([
@@ -41,6 +41,15 @@ def test_topics_without_a_rule_are_left_alone():
 def test_headers_are_hidden_by_name_in_any_case():
     message = masked("pay", None, None, [("AUTHORIZATION", b"secret"), ("trace", b"on"), ("auth", None)])
     assert [header.field.text for header in message.headers] == [MASK, "on", ""]
+
+
+def test_nothing_is_kept_of_a_text_that_is_cut():
+    """Its last characters are from somewhere in the middle."""
+    rules = masks_of([{"topics": "*", "value": True, "keep_last": 4}])
+    long = MessageField("text", SECRET, 99, is_cut=True)
+    message = rules.applied(TopicMessage("t", 0, 0, 0, "", NULL_FIELD, long))
+    assert message.value.text == MASK
+    assert rules.applied(message._replace(value=long._replace(is_cut=False))).value.text == f"{MASK}1111"
 
 
 def test_whole_keys_and_values_are_hidden():
