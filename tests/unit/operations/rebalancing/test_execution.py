@@ -165,6 +165,36 @@ def test_a_broker_that_dies_and_comes_back_is_waited_for():
     assert any("broker 2, which is not live" in report.note for report in cluster.reports)
 
 
+def test_the_next_batch_waits_until_the_one_before_is_in_sync():
+    """A broker dies when its replicas are in place; what comes next does not need it."""
+    cluster, state = made()
+    for number in (1, *range(3, COUNT)):
+        change = state.steps[partition(number)].change
+        state.steps[partition(number)].change = change._replace(after=(1, 3))
+    state.limits = BatchLimits(1, 10_000)
+    running, start, waited = cluster.running, cluster.start, 0
+
+    async def running_until_it_dies():
+        found = await running()
+        if not waited and cluster.replicas[partition(2)] == [1, 2]:
+            cluster.live.discard(2)
+        return found
+
+    async def start_in_sync(targets):
+        assert 2 in cluster.live
+        return await start(targets)
+
+    def come_back():
+        nonlocal waited
+        waited += 2 not in cluster.live
+        if waited > 5:
+            cluster.live.add(2)
+
+    cluster.running, cluster.start, cluster.on_pause = running_until_it_dies, start_in_sync, come_back
+    assert run(cluster, state) is RunOutcome.COMPLETE
+    assert waited == 6
+
+
 def test_a_topic_that_was_deleted_is_no_failure():
     cluster, state = made()
     del cluster.replicas[partition(5)]
