@@ -172,7 +172,7 @@ async def broker(request: PageRequest) -> Page:
 def broker_id(request: PageRequest) -> int:
     """The broker in the path. Raises NotFound."""
     text = request.path["broker"]
-    if not text.isdigit() or len(text) > 10:
+    if not (text.isascii() and text.isdecimal()) or len(text) > 10:
         raise NotFound(f"There is no broker {text[:20]}")
     return int(text)
 

@@ -68,7 +68,7 @@ async def look_at_groups(cluster: ManagedCluster, groups: Collection[str] | None
 
 async def look_closely(cluster: ManagedCluster, groups: Collection[str]) -> GroupsLook:
     """These groups with members, commits and log ends."""
-    seen = await look_at_groups(cluster, groups, ViewPart.GROUPS, ViewPart.COMMITTED)
+    seen = await look_at_groups(cluster, frozenset(groups), ViewPart.GROUPS, ViewPart.COMMITTED)
     topics = sorted({partition.topic for group in seen.groups.values() for partition in partitions_of(group)})
     snapshots: tuple[ClusterSnapshot, ...] = (seen,)
     ends: dict[TopicPartition, int] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -137,14 +138,16 @@ async def generated(request: PageRequest) -> Page:
     missing = [name for name in wanted if name not in snapshot.topics]
     if missing:
         raise NotFound(f"There is no topic {missing[0]}")
-    chosen = {int(each) for each in request.many("broker") if each.isdigit()} or set(snapshot.nodes)
+    asked = {int(each) for each in request.many("broker") if each.isascii() and each.isdecimal()}
+    chosen = asked or set(snapshot.nodes)
     brokers = [BrokerRack(node.id, node.rack) for node in snapshot.nodes.values() if node.id in chosen]
     if request.flag("ignore_racks") or any(each.rack is None for each in brokers):
         brokers = without_racks(brokers)
     current = {info.topic_partition: list(info.replicas) for name in wanted
                for info in snapshot.topics[name].partitions}  # fmt: skip
     try:
-        targets = proposed(current, brokers, request.services.environment.chance.generator())
+        chance = request.services.environment.chance.generator()
+        targets = await asyncio.to_thread(proposed, current, brokers, chance)  # other pages are served meanwhile
     except KafkaError as error:
         return Page("reassignments/new.html", await _form(request, error.message), "Move partitions", 422)
     sizes = derived.replica_bytes(snapshot)

@@ -101,7 +101,7 @@ async def topics(request: PageRequest) -> Page:
     cluster = request.cluster
     search, with_internal = request.text("search", ""), request.flag("internal")
     all_of_them = await seen(cluster, ViewPart.TOPICS)
-    found = in_order_of_trouble(all_of_them, search, with_internal)
+    found = await asyncio.to_thread(in_order_of_trouble, all_of_them, search, with_internal)  # of very many partitions
     part = request.page_list(len(found))
     shown = found[part.start : part.end]
     count = sum(len(topic.partitions) for topic in all_of_them.topics.values())

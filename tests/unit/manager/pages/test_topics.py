@@ -1,7 +1,10 @@
 """Topics as rows: trouble first, sums only of what is known."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 from uuid import UUID
+
+import pytest
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
@@ -9,6 +12,7 @@ from kafka_py.clients.admin.log_dirs import LogDirDescription, ReplicaInfo
 from kafka_py.clients.metadata import Node, PartitionInfo, TopicInfo
 from kafka_py.manager.pages import brokers, topics
 from kafka_py.manager.pages.topic_changes import hints_of
+from kafka_py.manager.web.requests import NotFound
 from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot, LogBounds, UnseenPart, ViewPart
 
 
@@ -43,6 +47,12 @@ def test_a_broker_has_its_own_problems_and_those_of_the_cluster() -> None:
     )
     found = brokers.problems_with(replace(SNAPSHOT, unseen=unseen), 1)
     assert [each.what for each in found] == ["log dirs of broker 1", "log dirs"]
+
+
+@pytest.mark.parametrize("text", ["x", "-1", "\u00b2", "1" * 11, ""])
+def test_what_is_no_id_of_a_broker_is_not_found(text: str) -> None:
+    with pytest.raises(NotFound):
+        brokers.broker_id(SimpleNamespace(path={"broker": text}))  # type: ignore[arg-type]
 
 
 def test_offline_topics_come_first_then_under_replicated_ones() -> None:
