@@ -151,6 +151,13 @@ def is_from_another_site(request: Request) -> bool:
     return origin is not None and origin.partition("://")[2].lower() != request.headers.get("host", "").lower()
 
 
+def is_embedded_elsewhere(request: Request) -> bool:
+    """Whether a page of another site asks for a part of itself, an image for example; links to pages are welcome."""
+    if request.headers.get("sec-fetch-site") != "cross-site":
+        return False
+    return (request.headers.get("sec-fetch-mode"), request.headers.get("sec-fetch-dest")) != ("navigate", "document")
+
+
 def has_csrf_token(session: BrowserSession, given: str) -> bool:
     """Whether a form or header bears the session's token."""
     return hmac.compare_digest(session.csrf_token.encode(), given.encode())

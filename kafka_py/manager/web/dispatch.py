@@ -30,6 +30,7 @@ from kafka_py.manager.web.admission import (
     admit,
     effective_role,
     has_csrf_token,
+    is_embedded_elsewhere,
     is_from_another_site,
     is_still_admitted,
 )
@@ -93,7 +94,10 @@ class PageDispatcher:
         return self._with_cookie(response, admitted)
 
     async def _admitted(self, route: WebRoute, request: Request, *, is_api: bool) -> Admitted | None:
-        """Who sends the request; None for nobody where nobody has to be logged in. Raises NotLoggedIn, LoginRefused."""
+        """Who sends the request; None for nobody where nobody has to be logged in. Raises NotLoggedIn, LoginRefused,
+        Forbidden."""
+        if is_embedded_elsewhere(request):
+            raise Forbidden("Another site asks for this")
         try:
             admitted = await admit(self._services, request, is_api=is_api)
         except NotLoggedIn:

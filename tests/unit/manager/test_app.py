@@ -2,11 +2,15 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from kafka_py.base.chance import Chance
 from kafka_py.clients.admin.brokers import ClusterDescription
 from kafka_py.clients.metadata import Node
+from kafka_py.manager.identity.roles import AccessRole
+from kafka_py.manager.identity.users import UsersFile, new_user
 from kafka_py.manager.pages import login, overview
 from kafka_py.manager.pages.table import ROUTES
 from kafka_py.manager.web.answers import Page
@@ -131,3 +135,29 @@ def test_no_template_has_script_or_style_inside_or_marks_text_as_safe() -> None:
         for bad in ("|safe", "| safe", "Markup", " style=", "<style", " onclick=", "javascript:", "hx-on", "js:"):
             assert bad not in text, (path.name, bad)
         assert text.count("<script") == text.count("<script src="), path.name
+
+
+def test_hosts_are_answered_that_are_named_whatever_their_case(played: Callable[..., None], tmp_path: Path) -> None:
+    async def scene(manager: CalledManager) -> None:
+        for host, status in (
+            ("LOCALHOST:9000", 200), ("[::1]:9000", 200), ("kafka.example", 200), ("evil.example", 421), ("", 421),
+        ):  # fmt: skip
+            assert (await manager.get("/login", headers={"host": host})).status_code == status, host
+
+    UsersFile(tmp_path / "users").add(new_user("ann", AccessRole.READER, "a long password", Chance(1)))
+    played(scene, routes=OWN, users=tmp_path / "users", public_names=("Kafka.example",))
+
+
+def test_with_tls_the_cookie_and_the_name_stay_with_it(played: Callable[..., None], tmp_path: Path) -> None:
+    async def with_tls(manager: CalledManager) -> None:
+        page = await manager.get("/")
+        assert "secure" in page.headers["set-cookie"].lower()
+        assert page.headers["strict-transport-security"].startswith("max-age=")
+
+    async def without(manager: CalledManager) -> None:
+        page = await manager.get("/")
+        assert "secure" not in page.headers["set-cookie"].lower()
+        assert "strict-transport-security" not in page.headers
+
+    played(with_tls, admin=Admin(), routes=OWN, tls_certificate=tmp_path / "c", tls_key=tmp_path / "k")
+    played(without, admin=Admin(), routes=OWN)

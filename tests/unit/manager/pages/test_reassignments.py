@@ -1,11 +1,18 @@
-"""Moves that are cancelled are those that were shown."""
+"""Moves that are cancelled are those that were shown; plans that cannot be are refused."""
 
+import json
 from collections.abc import Callable, Collection
 from types import SimpleNamespace
+from uuid import UUID
+
+import pytest
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.admin.replicas import PartitionReassignment
 from kafka_py.clients.admin.results import Results
+from kafka_py.clients.metadata import Node, PartitionInfo, TopicInfo
+from kafka_py.manager.pages import reassignments
+from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot
 from kafka_py.testing.web_manager import CalledManager
 
 PATH = "/clusters/test/reassignments/cancel"
@@ -44,3 +51,28 @@ def test_moves_that_begin_after_a_cancellation_was_shown_go_on(played: Callable[
         assert list(admin.moves) == [THREE]
 
     played(scene, admin=admin, allow_changes=True)
+
+
+def test_a_plan_is_for_partitions_and_brokers_that_are_there(
+    played: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = PartitionInfo("t", 1, 1, 0, (1, 2), (1, 2), ())
+    topic = TopicInfo("t", UUID(int=0), False, (info,))
+    snapshot = ClusterSnapshot(0, nodes={1: Node(1, "a", 1), 2: Node(2, "b", 2)}, topics={"t": topic})
+
+    async def look(*_: object, **__: object) -> ClusterSnapshot:
+        return snapshot
+
+    monkeypatch.setattr(reassignments, "seen", look)
+
+    async def scene(manager: CalledManager) -> None:
+        for partition, replicas, status, why in (
+            (1, [1, 3], 400, "broker 3, which is not alive"), (2, [2, 1], 404, "There is no partition t-2"),
+            (1, [1, 2], 400, "where the plan wants it already"), (1, [2, 1], 200, "Move 1 partitions"),
+        ):  # fmt: skip
+            rows = [{"topic": "t", "partition": partition, "replicas": replicas}]
+            plan = json.dumps({"version": 1, "partitions": rows})
+            answer = await manager.call("/clusters/test/reassignments", plan=plan, dry_run=True)
+            assert (answer.status_code, why in answer.text) == (status, True), answer.text
+
+    played(scene, admin=MovingAdmin(), allow_changes=True)

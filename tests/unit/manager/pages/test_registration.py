@@ -48,7 +48,8 @@ def test_what_cannot_be_is_said_in_the_form(played: Callable[..., None]) -> None
             form = {"name": "second", "bootstrap_servers": "x:1", "step": "apply", "submission": why, **fields}
             answer = await manager.submit("/clusters", **form)
             assert (answer.status_code, why in answer.text) == (422, True), answer.text
-        assert (await manager.call("/clusters/remove", name="test")).status_code == 400
+        for dry_run in (True, False):
+            assert (await manager.call("/clusters/remove", name="test", dry_run=dry_run)).status_code == 400
 
     played(scene, allow_changes=True)
 

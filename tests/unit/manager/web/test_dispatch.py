@@ -11,10 +11,11 @@ from kafka_py.base.chance import Chance
 from kafka_py.manager.identity.roles import AccessRole
 from kafka_py.manager.identity.users import UsersFile, new_user
 from kafka_py.manager.pages import login
+from kafka_py.manager.settings import ClusterSettings
 from kafka_py.manager.web.admission import is_still_admitted
 from kafka_py.manager.web.answers import Effect, Failure, Page, PlannedChange
 from kafka_py.manager.web.requests import PageRequest
-from kafka_py.manager.web.routes import changes, reads
+from kafka_py.manager.web.routes import CLUSTER, changes, reads
 from kafka_py.manager.web.streaming import StreamedAnswer
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.web_manager import CalledManager
@@ -120,6 +121,34 @@ def test_a_manager_that_only_reads_refuses_changes(options: dict[str, bool], pla
     played(scene, routes=ROUTES, **options)
 
 
+@pytest.mark.parametrize("path", ["", "/api"])
+def test_a_cluster_that_is_read_only_is_not_changed(path: str, played: Callable[..., None]) -> None:
+    routes = (*login.ROUTES, changes(f"{CLUSTER}/things", change, "Makes a thing."))
+    clusters = tuple(ClusterSettings(name, "localhost:1", is_read_only=name == "test") for name in ("test", "free"))
+
+    async def scene(manager: CalledManager) -> None:
+        send = manager.call if path else manager.submit
+        for name, status in (("test", 403), ("free", 200 if path else 303)):
+            assert (await send(f"/clusters/{name}/things", name=name, step="apply")).status_code == status
+        assert APPLIED == ["free"]
+
+    played(scene, routes=routes, clusters=clusters, allow_changes=True)
+
+
+def test_what_another_site_embeds_is_not_answered(played: Callable[..., None]) -> None:
+    async def scene(manager: CalledManager) -> None:
+        for site, mode, dest, status in (
+            ("cross-site", "no-cors", "image", 403), ("cross-site", "navigate", "iframe", 403),
+            ("cross-site", "navigate", "document", 200), ("same-origin", "cors", "empty", 200),
+            ("none", "navigate", "document", 200),
+        ):  # fmt: skip
+            headers = {"sec-fetch-site": site, "sec-fetch-mode": mode, "sec-fetch-dest": dest}
+            answer = await manager.get("/things", headers=headers)
+            assert answer.status_code == status, headers
+
+    played(scene, routes=ROUTES)
+
+
 def test_whoever_is_not_logged_in_is_sent_to_the_form_and_back(played: Callable[..., None], users: Path) -> None:
     async def scene(manager: CalledManager) -> None:
         away = await manager.get("/things?page=2")
@@ -190,6 +219,8 @@ def test_failed_logins_make_the_next_one_wait(
         assert (await manager.log_in("ann", PASSWORD)).status_code == 429
         manager_clock.advance(1_000)
         assert (await manager.log_in("ann", PASSWORD)).status_code == 303
+        await manager.submit("/logout")
+        assert [(await manager.log_in("ann", "wrong")).status_code for _ in range(4)] == [401, 401, 401, 429]
 
     played(scene, routes=ROUTES, users=users)
 
@@ -237,6 +268,26 @@ def test_another_site_logs_nobody_in(
         assert (await manager.client.post("/login", data=form, headers=headers)).status_code == status
 
     played(scene, routes=ROUTES, users=users)
+
+
+def test_a_login_ends_the_session_before_it(played: Callable[..., None], users: Path) -> None:
+    async def scene(manager: CalledManager) -> None:
+        await manager.log_in("ray", PASSWORD)
+        before = manager.client.cookies["kafka_manager"]
+        form = {"name": "ann", "password": PASSWORD, "csrf_token": await manager.token()}
+        assert (await manager.client.post("/login", data=form)).status_code == 303
+        assert manager.client.cookies["kafka_manager"] != before
+        assert not manager.services.sessions.is_open(before)
+
+    played(scene, routes=ROUTES, users=users)
+
+
+@pytest.mark.parametrize(("wanted", "path"), [
+    ("/things?page=2", "/things?page=2"), ("", "/"), ("things", "/"), ("//evil.example", "/"), ("/\\evil.example", "/"),
+    ("/\t/evil.example", "/"), ("https://evil.example/", "/"), ("/login?next=/", "/"),
+])  # fmt: skip
+def test_a_login_leads_to_a_page_of_this_site(wanted: str, path: str) -> None:
+    assert login.local_path(wanted) == path
 
 
 def test_a_new_password_ends_the_sessions_of_the_old_one(

@@ -98,6 +98,19 @@ def test_a_form_that_is_sent_again_with_other_content_makes_another_change(playe
     played(scene, routes=ROUTES, allow_changes=True)
 
 
+def test_a_number_is_that_of_one_form_in_one_session(played: Callable[..., None]) -> None:
+    async def scene(manager: CalledManager) -> None:
+        await manager.submit("/make", name="a", step="apply", submission="1")
+        await manager.submit("/drop", name="a", step="apply", submission="1")
+        assert THINGS == []
+        await manager.submit("/make", name="x", step="apply", submission="1")
+        manager.client.cookies.clear()
+        await manager.submit("/make", name="x", step="apply", submission="1")
+        assert THINGS == ["x", "x"]
+
+    played(scene, routes=ROUTES, allow_changes=True)
+
+
 def test_a_notice_waits_for_a_page_that_has_room_for_it(played: Callable[..., None]) -> None:
     async def scene(manager: CalledManager) -> None:
         await manager.submit("/make", name="x", step="apply", submission="1")
