@@ -44,8 +44,10 @@ def client_properties(text: str) -> dict[str, str]:
     """Settings of clients, a line each. Raises BadParameter for one that is unknown or refused."""
     properties = settings_of_lines(text)
     known = AdminOptions.ROWS
-    for name in properties:
-        if name.endswith(REFUSED_ENDS):
+    for name, value in properties.items():
+        # The file of a token would be sent to whatever server is given here.
+        is_file = name.endswith(".url") and not value.lower().startswith(("https://", "http://"))
+        if name.endswith(REFUSED_ENDS) or is_file:
             raise BadParameter(f"The setting {name} can be given in the settings file only")
         if name not in known or name == "bootstrap.servers":
             raise BadParameter(f"There is no setting {name[:100]} that a cluster could need here")

@@ -41,6 +41,7 @@ def test_what_cannot_be_is_said_in_the_form(played: Callable[..., None]) -> None
             ({"name": "test"}, "settings file has a cluster"),
             ({"properties": "sasl.login.callback.handler.class=evil"}, "settings file only"),
             ({"properties": "config.providers=file"}, "settings file only"),
+            ({"properties": "sasl.oauthbearer.token.endpoint.url=FILE:///run/secrets/token"}, "settings file only"),
             ({"properties": "sasl.kerberos.kinit.cmd=/tmp/evil"}, "settings file only"),
             ({"properties": "colour=red"}, "no setting colour"),
             ({"properties": "no value"}, "name=value"),
