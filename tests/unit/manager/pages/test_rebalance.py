@@ -9,12 +9,14 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.manager.clusters import ManagedCluster
 from kafka_py.manager.identity.roles import AccessRole, WebUser
-from kafka_py.manager.pages.rebalance import asked
+from kafka_py.manager.pages import rebalance
+from kafka_py.manager.pages.rebalance import LookedProposal, asked
 from kafka_py.manager.rebalance_jobs import PART, RebalanceJobs
 from kafka_py.manager.settings import ClusterSettings
+from kafka_py.manager.web.dispatch import CHANGED_SINCE
 from kafka_py.manager.web.requests import BadParameter, PageRequest
 from kafka_py.operations.rebalancing.batches import BatchLimits
-from kafka_py.operations.rebalancing.model import PartitionChange, RebalanceRefused
+from kafka_py.operations.rebalancing.model import BrokerLoad, PartitionChange, Proposal, RebalanceRefused
 from kafka_py.operations.rebalancing.plan_file import PlannedStep, PlanState, write_state
 
 PATH = "/clusters/test/rebalance"
@@ -97,6 +99,32 @@ def test_no_pattern_takes_long():
     for text in ("(a", "(a)\\1", "a)|(b"):
         with pytest.raises(BadParameter, match="topics"):
             searched(topics=text)
+
+
+def test_the_plan_that_was_looked_at_is_carried_out_unless_a_broker_is_gone(played, monkeypatch):
+    change = PartitionChange(TopicPartition("t", 0), (0,), (1,), 5)
+    plans, begun = [], []
+
+    async def propose(_request, wanted):
+        is_live = not plans
+        load = BrokerLoad(0, None, is_live, 1, 1, 1, 5, 0)
+        plans.append(Proposal(wanted, (change,), (), (load,), (load,), (), ()))
+        return LookedProposal(plans[-1], "c", [], ())
+
+    monkeypatch.setattr(rebalance, "proposed", propose)
+    monkeypatch.setattr(rebalance, "start", lambda _request, state: begun.append(state))
+
+    async def scene(manager):
+        shown = (await manager.submit(f"{PATH}/execute")).text
+        digest = shown.split('name="shown" value="')[1].partition('"')[0]
+        fields = {"step": "apply", "submission": "1"}
+        again = await manager.submit(f"{PATH}/execute", shown=digest, **fields)
+        assert CHANGED_SINCE in again.text and begun == []
+        fresh = again.text.split('name="shown" value="')[1].partition('"')[0]
+        assert (await manager.submit(f"{PATH}/execute", shown=fresh, **fields)).status_code == 303
+        assert (len(plans), len(begun)) == (3, 1)
+
+    played(scene, allow_changes=True)
 
 
 def test_no_rebalance_begins_before_the_throttles_of_an_interrupted_one_are_gone(played, tmp_path):
