@@ -1,19 +1,24 @@
 """Topics as rows: trouble first, sums only of what is known."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 from uuid import UUID
 
 import pytest
 
-from kafka_py.base.errors import ErrorCode
+from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.admin.log_dirs import LogDirDescription, ReplicaInfo
+from kafka_py.clients.admin.results import Results
+from kafka_py.clients.admin.topics import NewPartitions
 from kafka_py.clients.metadata import Node, PartitionInfo, TopicInfo
-from kafka_py.manager.pages import brokers, topics
+from kafka_py.manager.pages import brokers, topic_changes, topics
 from kafka_py.manager.pages.topic_changes import hints_of
 from kafka_py.manager.web.requests import NotFound
 from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot, LogBounds, UnseenPart, ViewPart
+from kafka_py.testing.web_manager import CalledManager
 
 
 def topic(name: str, *rows: tuple[int, tuple[int, ...], tuple[int, ...]], internal: bool = False) -> TopicInfo:
@@ -47,6 +52,59 @@ def test_a_broker_has_its_own_problems_and_those_of_the_cluster() -> None:
     )
     found = brokers.problems_with(replace(SNAPSHOT, unseen=unseen), 1)
     assert [each.what for each in found] == ["log dirs of broker 1", "log dirs"]
+
+
+class TopicAdmin(SimpleNamespace):
+    """Notes what becomes of partitions; one of two elections is not needed."""
+
+    def __init__(self) -> None:
+        super().__init__(grown=[])
+
+    async def create_partitions(self, wanted: dict[str, NewPartitions], validate_only: bool = False) -> Any:
+        if not validate_only:
+            self.grown.append(wanted)
+        return Results(dict.fromkeys(wanted))
+
+    async def elect_leaders(self, _kind: object, partitions: list[TopicPartition]) -> Any:
+        codes = (ErrorCode.ELECTION_NOT_NEEDED, ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE)
+        return Results({each: KafkaError(code) for each, code in zip(partitions, codes, strict=True)})
+
+    async def close(self) -> None: ...
+
+
+@pytest.fixture
+def seen_topics(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def look(*_: object, **__: object) -> ClusterSnapshot:
+        moved = topic("moved", (2, (1, 2), (1, 2)), (2, (1, 2), (1, 2)))
+        return replace(SNAPSHOT, topics={**SNAPSHOT.topics, "moved": moved})
+
+    async def settled(*_: object) -> None: ...
+
+    monkeypatch.setattr(topic_changes, "seen", look)
+    monkeypatch.setattr(topic_changes, "wait_settled", settled)
+
+
+def test_a_topic_gets_more_partitions_only(played: Callable[..., None], seen_topics: None) -> None:
+    admin = TopicAdmin()
+
+    async def scene(manager: CalledManager) -> None:
+        for count in (1, 2):
+            refused = await manager.call("/clusters/test/topics/behind/partitions", count=count)
+            assert (refused.status_code, "has 2 partitions already" in refused.text) == (400, True)
+        await manager.submit("/clusters/test/topics/behind/partitions", count="3")
+        assert admin.grown == []
+        assert (await manager.call("/clusters/test/topics/behind/partitions", count=3)).json()["is_done"]
+        assert admin.grown == [{"behind": NewPartitions(3)}]
+
+    played(scene, admin=admin, allow_changes=True)
+
+
+def test_an_election_that_was_not_needed_has_not_failed(played: Callable[..., None], seen_topics: None) -> None:
+    async def scene(manager: CalledManager) -> None:
+        done = (await manager.call("/clusters/test/elections", topic="moved")).json()
+        assert done["message"].startswith("1 leaders were elected. 1 could not be, moved-1 for example")
+
+    played(scene, admin=TopicAdmin(), allow_changes=True)
 
 
 @pytest.mark.parametrize("text", ["x", "-1", "\u00b2", "1" * 11, ""])

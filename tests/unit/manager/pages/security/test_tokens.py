@@ -1,6 +1,7 @@
 """Delegation tokens: the HMAC of a new one is shown once, and nowhere else."""
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -33,7 +34,8 @@ class TokenAdmin(SimpleNamespace):
         return 0
 
     async def expire_delegation_token(self, hmac: bytes) -> int:
-        self.tokens.clear()
+        for each in [each for each in self.tokens if each.hmac == hmac]:
+            self.tokens.remove(each)
         return 0
 
     async def close(self) -> None: ...
@@ -61,6 +63,18 @@ def test_a_token_is_created_shown_once_renewed_and_ended(played: Callable[..., N
         assert admin.tokens == []
         assert (await manager.call("/clusters/test/tokens/expire", id="id-1")).status_code == 404
         assert TOKEN.password not in (tmp_path / "audit.jsonl").read_text()
+
+    played(scene, admin=admin, allow_changes=True)
+
+
+def test_only_the_token_that_is_named_ends(played: Callable[..., None]) -> None:
+    admin = TokenAdmin()
+    other = replace(TOKEN, token_id="id-2", hmac=b"another hmac")
+    admin.tokens = [other, TOKEN]
+
+    async def scene(manager: CalledManager) -> None:
+        await manager.call("/clusters/test/tokens/expire", id="id-1")
+        assert admin.tokens == [other]
 
     played(scene, admin=admin, allow_changes=True)
 

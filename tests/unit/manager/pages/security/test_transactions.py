@@ -1,9 +1,15 @@
 """Open transactions in partitions, and which of them hang."""
 
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.clients.admin.transactions import ProducerDescription, TransactionDescription
+from kafka_py.clients.admin.results import Results
+from kafka_py.clients.admin.transactions import AbortTransactionSpec, ProducerDescription, TransactionDescription
 from kafka_py.manager.pages.security.transactions import MINUTE_MS, open_ids, rows_of
+from kafka_py.testing.web_manager import CalledManager
 
 HERE, THERE = TopicPartition("t", 0), TopicPartition("t", 1)
 NOW_MS = 100 * MINUTE_MS
@@ -43,3 +49,27 @@ def test_a_producer_without_an_open_transaction_is_left_out() -> None:
     done = OLD._replace(transaction_start_offset=None)
     assert why(done, ids={}, described=None) == []
     assert open_ids({HERE: [done, OLD], THERE: KafkaError(ErrorCode.UNSUPPORTED_VERSION)}) == [7]
+
+
+class TransactionAdmin(SimpleNamespace):
+    """A partition with two open transactions; notes which are aborted."""
+
+    async def describe_producers(self, wanted: list[TopicPartition]) -> Results[TopicPartition, Any]:
+        return Results({each: [OLD._replace(producer_id=8, transaction_start_offset=50), OLD] for each in wanted})
+
+    async def abort_transaction(self, spec: AbortTransactionSpec) -> None:
+        self.aborted.append(spec)
+
+    async def close(self) -> None: ...
+
+
+def test_the_transaction_that_begins_at_the_offset_is_aborted(played: Callable[..., None]) -> None:
+    admin = TransactionAdmin(aborted=[])
+    path, fields = "/clusters/test/transactions/abort", {"topic": "t", "partition": 0}
+
+    async def scene(manager: CalledManager) -> None:
+        assert (await manager.call(path, start_offset=41, **fields)).status_code == 404
+        assert (await manager.call(path, start_offset=40, **fields)).json()["is_done"]
+        assert admin.aborted == [AbortTransactionSpec(HERE, 7, 3, 2)]
+
+    played(scene, admin=admin, allow_changes=True)
