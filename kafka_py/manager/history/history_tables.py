@@ -56,6 +56,7 @@ class HistoryTables:
         self._written: dict[int, _Stored] = {}
         self._seen_ms: dict[int, int] = {}
         self._previous_ms: dict[str, int] = {}
+        self._now_ms: int | None = None
         self._load()
 
     def _load(self) -> None:
@@ -92,7 +93,7 @@ class HistoryTables:
         except BaseException:
             self._load()
             raise
-        self._previous_ms[cluster] = time_ms
+        self._previous_ms[cluster] = self._now_ms = time_ms
         self._make_room()
         self._shorten_log()
 
@@ -212,7 +213,16 @@ class HistoryTables:
         oldest, newest = self._connection.execute("SELECT min(time_ms), max(time_ms) FROM events").fetchone()
         if oldest is not None:
             spans[EVENTS] = Span(oldest, newest)
-        return spans
+        return {resolution: self._until_now(span) for resolution, span in spans.items()}
+
+    def _until_now(self, span: Span) -> Span:
+        """The span without rounds that are yet to come: a tenth of a span of years would be all that there is.
+
+        They are of a clock that was ahead once.
+        """
+        if self._now_ms is None or not span.oldest_ms <= self._now_ms < span.newest_ms:
+            return span
+        return Span(span.oldest_ms, self._now_ms)
 
     def _shares(self) -> Mapping[int, float]:
         return {**{index: each.share for index, each in enumerate(RESOLUTIONS)}, EVENTS: 1.0}

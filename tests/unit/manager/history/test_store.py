@@ -174,6 +174,20 @@ def test_rounds_before_the_last_one_are_ignored_unless_the_clock_was_put_back(tm
         assert tables.spans()[0].oldest_ms == earlier_ms
 
 
+def test_rounds_of_a_clock_that_was_far_ahead_do_not_cost_the_others_their_place(tmp_path: Path) -> None:
+    tables = tables_of(tmp_path / "h.db", LEAST_LIMIT_BYTES)
+    chance = random.Random(7)
+    tables.record("c", START_MS + 20 * 365 * DAY_MS, one_round(), ())
+    times = [START_MS + each * 30_000 for each in range(200)]
+    for time_ms in times:
+        ends = tuple(chance.randrange(1 << 60) for _ in range(1000))
+        tables.record("c", time_ms, one_round(PastSample(TOPIC_END, "t", ends)), ())
+        assert tables.used_bytes() <= LEAST_LIMIT_BYTES
+    left = tables.rows("c", TOPIC_END.name, "t", 0, START_MS, times[-1])
+    assert len(left) > 30
+    assert left[-1].time_ms == times[-1]
+
+
 def test_after_a_restart_the_interval_that_was_begun_is_rolled_up(tmp_path: Path) -> None:
     path = tmp_path / "h.db"
     connection = database.open_database(path, LEAST_LIMIT_BYTES, START_MS)
