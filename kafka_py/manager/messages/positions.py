@@ -11,6 +11,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 MOST_PLACES = 10_000
+LATEST_MOMENT_MS = 253_402_300_799_999
+"""The end of the year 9999, after which no calendar here reaches."""
 
 
 class InvalidPosition(ValueError):
@@ -104,7 +106,7 @@ def _number(text: str, what: str) -> int:
 def parse_moment(text: str) -> int:
     """A moment as ms UTC: in ISO 8601 (UTC without a zone), or as ms since the epoch. Raises InvalidPosition."""
     text = text.strip()
-    if text.isascii() and text.isdecimal() and 9 < len(text) < 16:
+    if text.isascii() and text.isdecimal() and 9 < len(text) < 16 and int(text) <= LATEST_MOMENT_MS:
         return int(text)
     try:
         moment = datetime.fromisoformat(text)
@@ -113,7 +115,7 @@ def parse_moment(text: str) -> int:
         timestamp = int(moment.timestamp() * 1000)
     except (ValueError, OverflowError):
         timestamp = -1
-    if timestamp < 0:  # negative timestamps stand for the ends of a log
+    if not 0 <= timestamp <= LATEST_MOMENT_MS:  # negative timestamps stand for the ends of a log
         raise InvalidPosition(f"{text[:40]!r} is no moment such as 2026-01-31T12:00:00Z")
     return timestamp
 

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_py.manager.messages.positions import (
+    LATEST_MOMENT_MS,
     BrowseStart,
     InvalidPosition,
     OffsetSpan,
@@ -59,6 +60,7 @@ def test_starts_are_read_from_a_form():
 @pytest.mark.parametrize(
     ("kind", "at"),
     [("somewhere", ""), ("offset", ""), ("offset", "-1"), ("offset", "9" * 30), ("time", "noon"), ("time", "9" * 40),
+     ("time", "9" * 15), ("time", "9999-12-31T23:59:59-01:00"),
      ("places", "0:x"), ("places", "0"), ("offset", "١"), ("time", "0001-01-01T00:00:00+23:59")],
 )  # fmt: skip
 def test_what_is_no_start_is_refused(kind, at):
@@ -69,6 +71,7 @@ def test_what_is_no_start_is_refused(kind, at):
 def test_moments_have_zones_or_are_utc():
     assert parse_moment("1970-01-01T01:00:00+01:00") == parse_moment("1970-01-01T00:00") == 0
     assert parse_moment("1769860800000") == 1_769_860_800_000
+    assert parse_moment("9999-12-31T23:59:59.999") == LATEST_MOMENT_MS
 
 
 @given(st.dictionaries(st.integers(0, 999), st.integers(0, 2**60)))
