@@ -20,9 +20,10 @@ from kafka_py.manager.web.routes import CLUSTER, PAGING, RouteParameter, changes
 from kafka_py.operations.cluster_view import derived
 from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot, ViewPart
 from kafka_py.operations.reassignments import carrying
-from kafka_py.operations.reassignments.generating import proposed
+from kafka_py.operations.reassignments.generating import proposed, settled
 from kafka_py.operations.reassignments.plans import Plan, PlanError, Replicas, parse_plan, plan_text
 from kafka_py.operations.rebalancing import throttles
+from kafka_py.operations.rebalancing.carriers import running_targets
 
 MOST_EFFECTS = 500
 MOST_PINNED = 10_000
@@ -143,8 +144,8 @@ async def generated(request: PageRequest) -> Page:
     brokers = [BrokerRack(node.id, node.rack) for node in snapshot.nodes.values() if node.id in chosen]
     if request.flag("ignore_racks") or any(each.rack is None for each in brokers):
         brokers = without_racks(brokers)
-    current = {info.topic_partition: list(info.replicas) for name in wanted
-               for info in snapshot.topics[name].partitions}  # fmt: skip
+    named = {info.topic_partition: info.replicas for name in wanted for info in snapshot.topics[name].partitions}
+    current = settled(named, await running_targets(request.cluster.admin))
     try:
         chance = request.services.environment.chance.generator()
         targets = await asyncio.to_thread(proposed, current, brokers, chance)  # other pages are served meanwhile

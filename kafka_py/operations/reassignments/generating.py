@@ -10,6 +10,16 @@ from kafka_py.base.placement import BrokerRack, place
 from kafka_py.operations.reassignments.plans import Assignment
 
 
+def settled(
+    current: Mapping[TopicPartition, Sequence[int]], running: Mapping[TopicPartition, Sequence[int]]
+) -> Assignment:
+    """The replicas, without those that are there only until a reassignment has ended.
+
+    running: what is being reassigned, with the replicas that it is to have.
+    """
+    return {partition: list(running.get(partition, replicas)) for partition, replicas in current.items()}
+
+
 def proposed(
     current: Mapping[TopicPartition, Sequence[int]], brokers: Sequence[BrokerRack], chance: Random
 ) -> Assignment:
