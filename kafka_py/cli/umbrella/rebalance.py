@@ -45,21 +45,32 @@ def main(arguments: Sequence[str]) -> int:
     from kafka_py.operations.rebalancing.model import RebalanceRefused
 
     try:
-        if options.cancel or options.resume:
-            return _continue(options)
-        return _plan(options)
+        return _main(options)
     except (RebalanceRefused, OSError) as error:
         raise CommandFailed(str(error)) from None
 
 
-def _continue(options: argparse.Namespace) -> int:
+def _main(options: argparse.Namespace) -> int:
+    from kafka_py.operations.rebalancing.plan_file import sole_execution
+
+    if options.cancel or options.resume:
+        path = Path(options.cancel or options.resume)
+        path.stat()  # no lock beside a file that does not exist
+        with sole_execution(path):
+            return _continue(options, path)
+    if not options.execute:
+        return _plan(options)
+    with sole_execution(Path(options.state)):
+        return _plan(options)
+
+
+def _continue(options: argparse.Namespace, path: Path) -> int:
     """--resume and --cancel."""
     import asyncio
 
     from kafka_py.cli.rebalancing.rebalance_runs import cancel, execute
     from kafka_py.operations.rebalancing.plan_file import read_state
 
-    path = Path(options.cancel or options.resume)
     state = read_state(path)
     properties = admin_properties(options)
     if options.cancel:

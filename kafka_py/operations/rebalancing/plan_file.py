@@ -6,9 +6,11 @@ another process.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -146,3 +148,23 @@ def write_state(path: Path, state: PlanState) -> None:
         file.flush()
         os.fsync(file.fileno())
     fresh.replace(path)
+
+
+@contextmanager
+def sole_execution(path: Path) -> Iterator[None]:
+    """As long as it lasts no other process has the file: two would take the throttles of each other for older ones, and
+    leave them behind. Raises RebalanceRefused where another one has it, OSError.
+    """
+    lock = path.with_name(f"{path.name}.lock")
+    with lock.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_alone = os.path.samestat(os.fstat(file.fileno()), lock.stat())
+        except (BlockingIOError, FileNotFoundError):
+            is_alone = False
+        if not is_alone:
+            raise RebalanceRefused(f"Another process carries out {path}: interrupt that one to stop or to cancel it")
+        try:
+            yield
+        finally:
+            lock.unlink(missing_ok=True)

@@ -20,6 +20,7 @@ from kafka_py.operations.rebalancing.plan_file import (
     new_state,
     parse_state,
     read_state,
+    sole_execution,
     state_text,
     write_state,
 )
@@ -114,3 +115,15 @@ def test_what_is_copied_counts_at_its_destination_only():
     assert copied_of(changes(((0,), (1,)), ((0,), (2,))), sizes) == 14
     assert seconds_left(10.0, 5, 20) == 40.0
     assert seconds_left(10.0, 0, 20) is None
+
+
+def test_one_process_at_a_time_carries_out_a_plan(tmp_path):
+    path = tmp_path / "state.json"
+    with sole_execution(path):
+        with pytest.raises(RebalanceRefused, match="Another process carries out"), sole_execution(path):
+            pass
+        with sole_execution(tmp_path / "other.json"):
+            pass
+    with sole_execution(path):
+        pass
+    assert list(tmp_path.iterdir()) == []
