@@ -49,7 +49,7 @@ class TlsProbe:
         self._looking = client_context(settings, stores)
         self._looking.check_hostname = False
         self._looking.verify_mode = ssl.CERT_NONE
-        self.own_certificate = certificate_of(stores.own.chain[0]) if stores.own is not None else None
+        self.own_certificate = shown_certificate(stores.own.chain[0]) if stores.own is not None else None
 
     def handshake(self, host: str, address: str, port: int) -> TlsOutcome:
         """What comes of a handshake with this address, whose name is `host`."""
@@ -71,7 +71,7 @@ class TlsProbe:
         except (OSError, ValueError) as error:
             detail = str(explained(error))
             return TlsOutcome(_fault_of(detail), detail, None)
-        return TlsOutcome(None, "", certificate_of(shown) if shown else None)
+        return TlsOutcome(None, "", shown_certificate(shown))
 
 
 def speaks_tls(address: str, port: int, timeout_s: float) -> bool:
@@ -98,8 +98,16 @@ def _fault_of(detail: str) -> ReachFault:
     return ReachFault.TLS_FAILED
 
 
+def shown_certificate(der: bytes | None) -> CertificateSeen | None:
+    """A certificate that was shown; None also for one that OpenSSL takes and a stricter reader does not."""
+    try:
+        return certificate_of(der) if der else None
+    except ValueError:
+        return None
+
+
 def certificate_of(der: bytes) -> CertificateSeen:
-    """What a certificate says of itself."""
+    """What a certificate says of itself. Raises ValueError."""
     certificate = x509.load_der_x509_certificate(der)
     try:
         extension = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value

@@ -7,13 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from kafka_py.clients.admin.log_dirs import LogDirDescription
 from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot
 from kafka_py.operations.doctor import metrics_probe
 from kafka_py.operations.doctor.disks_probe import local_disks
 from kafka_py.operations.doctor.metrics_probe import MetricsPage, address_of, body_of, read_page, values_in
-from kafka_py.operations.doctor.tls_probe import certificate_of
+from kafka_py.operations.doctor.tls_probe import certificate_of, shown_certificate
 from kafka_py.operations.doctor.zookeeper_probe import server_seen
 from kafka_py.security.tls.certificates import Authority
 from kafka_py.testing.clock import ManualClock
@@ -126,9 +127,19 @@ def test_what_answers_without_http_is_a_fault_and_no_traceback() -> None:
 def test_a_certificate_says_for_whom_and_how_long_it_is() -> None:
     authority = Authority(1_700_000_000_000)
     issued = authority.issue("broker", ["localhost", "127.0.0.1"], days=(-1, 20)).certificate
-    from cryptography.hazmat.primitives.serialization import Encoding
-
     seen = certificate_of(issued.public_bytes(Encoding.DER))
     assert (seen.subject, seen.names, seen.is_self_signed) == ("CN=broker", ("localhost", "127.0.0.1"), False)
     assert round((seen.not_after_ms - 1_700_000_000_000) / 86_400_000) == 20
     assert "authority" in seen.issuer
+
+
+def test_a_certificate_that_cannot_be_read_is_none_and_no_traceback() -> None:
+    """Such as one with a name outside of ASCII, which OpenSSL takes."""
+    issued = Authority(1_700_000_000_000).issue("broker", ["localhost"], days=(-1, 20)).certificate
+    der = issued.public_bytes(Encoding.DER)
+    assert shown_certificate(der) == certificate_of(der)
+    odd = der.replace(b"localhost", b"l\xf6calhost")
+    with pytest.raises(ValueError):
+        certificate_of(odd)
+    assert shown_certificate(odd) is None
+    assert shown_certificate(None) is None
