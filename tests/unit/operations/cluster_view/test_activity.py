@@ -68,6 +68,13 @@ def test_a_group_that_went_back_reads_backwards() -> None:
     assert [row.read_per_s for row in activity.groups_of(later, NOW)] == [-50.0]
 
 
+def test_a_partition_that_the_group_reads_only_since_then_counts_not() -> None:
+    """Its first commit may be far from where reading began."""
+    both = {T0: OffsetAndMetadata(110), T1: OffsetAndMetadata(49)}
+    later = replace(NOW, groups={"g": group(0)._replace(committed=both)})
+    assert [row.read_per_s for row in activity.groups_of(later, BEFORE)] == [10.0]
+
+
 def test_what_was_not_seen_is_unknown() -> None:
     blind = replace(NOW, offsets={}, log_dirs={})
     assert activity.topics_of(blind, BEFORE) == [activity.TopicActivity("t", 2, 2, 0, 1, None, None, None)]

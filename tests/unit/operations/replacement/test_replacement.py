@@ -185,6 +185,15 @@ def test_that_no_broker_answers_does_not_mean_that_one_has_ended() -> None:
     assert cluster.ran == ["stop apache 1"]
 
 
+def test_a_broker_that_nobody_stopped_is_missed() -> None:
+    """It has ended by itself: whoever runs it has to look first."""
+    cluster = ReplacedCluster(0, 1)
+    del cluster.running[1]
+    with pytest.raises(ReplacementRefused, match="not stopped, but after 20 s: broker 1 is not there"):
+        go(cluster)
+    assert cluster.ran == []
+
+
 def test_the_only_broker_is_gone_when_none_answers() -> None:
     cluster = ReplacedCluster(0)
     go(cluster)

@@ -271,6 +271,22 @@ def test_small_and_empty_responses_that_have_left_are_forgotten(stored, is_empty
     assert sum(each() is not None for each in readers) <= 100
 
 
+def test_very_many_slow_clients_are_not_all_asked_for_every_response(stored):
+    world = Conversions()
+    asked = 0
+
+    def is_unsent():
+        nonlocal asked
+        asked += 1
+        return True
+
+    read = stored(new(count=1))
+    for _ in range(1000):
+        world.convert(read, is_unsent=is_unsent)
+        world.background.finish_one()
+    assert asked < 2000
+
+
 def test_nothing_is_converted_for_a_client_that_is_gone(stored):
     world = Conversions()
     world.convert(stored(new()), is_wanted=lambda: False)

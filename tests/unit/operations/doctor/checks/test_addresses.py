@@ -39,6 +39,11 @@ def test_a_loopback_address_is_found_even_if_something_answers_there() -> None:
     assert ids(addresses.local_addresses, came_by_it) == []
 
 
+def test_the_address_of_all_interfaces_is_local_as_well() -> None:
+    anywhere = reached(2, host="0.0.0.0")
+    assert only(addresses.local_addresses, seen(advertised={2: anywhere})).id == "advertised-local"
+
+
 def test_brokers_with_one_address_are_found() -> None:
     assert only(addresses.same_address, seen(advertised={1: reached(1), 2: reached(1)})).id == "advertised-same"
 

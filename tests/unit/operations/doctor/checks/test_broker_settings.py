@@ -28,6 +28,8 @@ def test_unclean_election_is_found_for_brokers_and_topics() -> None:
     name = "unclean.leader.election.enable"
     finding = only(broker_settings.unclean_election, seen(settings={name: "true"}))
     assert "--entity-default" in finding.repair
+    both = seen(settings={name: "true"}, topic_settings={"t": {name: "true"}})
+    assert not any("topic" in line for line in only(broker_settings.unclean_election, both).evidence)
     finding = only(broker_settings.unclean_election, seen(topic_settings={"t": {name: "true"}}))
     assert ("--entity-type topics" in finding.repair, finding.evidence) == (True, ("topic t",))
     assert ids(broker_settings.unclean_election, seen(settings={name: "false"})) == []

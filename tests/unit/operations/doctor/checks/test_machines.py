@@ -24,6 +24,7 @@ def test_disks_are_nearly_full_full_or_in_order() -> None:
         ("disk-nearly-full", Severity.WARNING),
     ]
     assert ids(machines.disks, seen(disks=disks[2:])) == []
+    assert ids(machines.disks, seen(disks=disks[:1])) == [("disk-full", Severity.ERROR)]
 
 
 def test_clocks_that_differ_by_more_than_the_error_are_found() -> None:
