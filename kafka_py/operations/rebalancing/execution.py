@@ -142,11 +142,11 @@ class RebalanceRun:
     async def _pending(self, infos: PartitionInfos, running: Running) -> list[PartitionChange]:
         """What is left to do. Notes what is in place, and what others have changed."""
         self._settle(infos, running)
-        for _ in range(GRACE_POLLS):
+        for poll in range(GRACE_POLLS):
             if not any(is_between(one, infos[one.partition].replicas) for one in self.state.pending
                        if one.partition in infos and one.partition not in running):  # fmt: skip
                 break
-            await self._tools.pause(FIRST_PAUSE_S)  # a reassignment has ended just now
+            await self._tools.pause(min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2**poll))  # a reassignment ended just now
             infos.update((await self._read())[0])
             self._settle(infos, running)
         for change in self.state.pending:
@@ -257,7 +257,9 @@ class RebalanceRun:
     ) -> RunOutcome:
         """Everything is in place, or waits in vain."""
         await self._clear_throttles()
-        await self._elect([*self.state.steps, *self.state.elections], infos, live)
+        failed = {tp for tp, step in self.state.steps.items() if step.state is StepState.FAILED}
+        wanted = dict.fromkeys((*self.state.steps, *self.state.elections))
+        await self._elect([partition for partition in wanted if partition not in failed], infos, live)
         for change in pending:
             if change.partition not in infos:
                 self.state.steps[change.partition].state = StepState.GONE
@@ -318,10 +320,10 @@ async def restore_order(state: PlanState, tools: RunTools) -> None:
     A cancelled reassignment leaves the replicas that a partition had, in the order of its target.
     """
     infos = _infos_of(await tools.look([ViewPart.TOPICS]))
-    for _ in range(GRACE_POLLS):
+    for poll in range(GRACE_POLLS):
         if not any(is_between(one, infos[one.partition].replicas) for one in state.pending if one.partition in infos):
             break
-        await tools.pause(FIRST_PAUSE_S)  # brokers are yet to be notified of the cancellation
+        await tools.pause(min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2**poll))  # brokers are notified a little later
         infos = _infos_of(await tools.look([ViewPart.TOPICS]))
     turned = {
         change.partition: change.before

@@ -70,8 +70,10 @@ def test_the_replicas_in_between():
 def test_replicas_that_another_user_has_changed_since_the_plan_was_made_are_left_alone(replicas):
     cluster, state = made()
     cluster.replicas[T[1]] = list(replicas)
+    state.elections = list(T)
     assert run(cluster, state) is RunOutcome.INCOMPLETE
     assert cluster.replicas == {T[0]: [1, 2], T[1]: replicas, T[2]: [1, 2]}
+    assert cluster.leaders == {T[0]: 1, T[1]: 0, T[2]: 1}
     assert state.steps[T[1]].state is StepState.FAILED
     assert ",".join(map(str, replicas)) in state.steps[T[1]].reason
     assert cluster.own_settings() == {TOPICS: {}, BROKERS: {}}
