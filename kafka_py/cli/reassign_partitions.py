@@ -14,7 +14,6 @@ from kafka_py.base.errors import KafkaError
 from kafka_py.cli.common.command import CommandFailed, CommandParser, Refused, UsageError, log_warnings, run
 from kafka_py.cli.common.connection_options import admin_properties
 from kafka_py.cli.common.documents import output_option
-from kafka_py.operations.reassignments.plans import PlanError
 
 ACTIONS = ("generate", "execute", "verify", "cancel", "list")
 REQUIRED = {
@@ -114,6 +113,8 @@ def main(arguments: Sequence[str]) -> int:
     options = parser().parse(arguments)
     action = check(options)
     log_warnings()
+    from kafka_py.operations.reassignments.plans import PlanError
+
     try:
         if options.bootstrap_server is None:
             print(ZOOKEEPER_WARNING, flush=True)

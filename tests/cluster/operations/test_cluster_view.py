@@ -105,7 +105,7 @@ def test_a_broker_of_kafka_011_is_seen_as_far_as_it_can_answer() -> None:
 def test_a_real_cluster_is_seen_whole(kafka_cluster_factory: Callable[..., KafkaCluster]) -> None:
     with kafka_cluster_factory(brokers=3) as cluster:
         topic = cluster.create_topic(partitions=3, replication_factor=2)
-        with Producer({"bootstrap.servers": cluster.bootstrap_servers}) as producer:
+        with Producer({"bootstrap.servers": cluster.bootstrap_servers, "acks": "all"}) as producer:
             for number in range(10):
                 producer.send(topic, b"value", partition=number % 2)
         with Consumer({"bootstrap.servers": cluster.bootstrap_servers, "group.id": "readers"}) as consumer:
