@@ -77,7 +77,7 @@ def check(options: argparse.Namespace) -> None:
 
 def _check_roles(options: argparse.Namespace) -> None:
     if options.output and not options.list:
-        raise UsageError("The --output option is only available if --list is set")
+        raise UsageError("--output says how --list prints, and needs it")
     if options.principal and not options.list:
         raise UsageError("The --principal option is only available if --list is set")
     if options.producer and not options.topic:
