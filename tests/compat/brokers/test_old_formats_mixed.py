@@ -30,6 +30,7 @@ SETTINGS = {
     "inter.broker.protocol.version": "2.6", "zookeeper.session.timeout.ms": "4000", "log.retention.ms": "-1",
     "replica.lag.time.max.ms": "4000", "controlled.shutdown.retry.backoff.ms": "500",
     "auto.leader.rebalance.enable": "false", "auto.create.topics.enable": "false",
+    "offsets.topic.replication.factor": "2",  # consumers of 0.9 look for their coordinator in any case
 }  # fmt: skip
 
 Expected = dict[str, list[tuple[Message, int]]]
