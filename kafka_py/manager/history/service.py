@@ -22,6 +22,21 @@ from kafka_py.manager.history.store import HistoryStore
 
 T = TypeVar("T")
 
+CANCEL_AGAIN_S = 1.0
+CLOSE_S = 10.0
+"""How long the client of a collector may take to close."""
+
+
+async def ended(task: asyncio.Task[None]) -> None:
+    """Cancels a task and waits for its end.
+
+    Cancelled again now and then: asyncio.wait_for of Python 3.11 loses a cancellation that comes with its result.
+    """
+    while not task.done():
+        task.cancel()
+        await asyncio.wait([task], timeout=CANCEL_AGAIN_S)
+    await asyncio.gather(task, return_exceptions=True)
+
 
 class FollowedCluster(NamedTuple):
     """A cluster to observe. settings: a collector with others is replaced. connect: called on the loop that uses it."""
@@ -82,9 +97,10 @@ class HistoryService:
             now = wanted.get(cluster)
             if now is None or now.settings != following.settings:
                 del self._following[cluster]
-                following.task.cancel()
-                await asyncio.gather(following.task, return_exceptions=True)
-                await following.collector.close()
+                await ended(following.task)
+                with contextlib.suppress(TimeoutError):  # its connections end with the loop then
+                    async with asyncio.timeout(CLOSE_S):
+                        await following.collector.close()
         longest_ms = max(self.settings.interval_ms, self.settings.longest_backoff_ms)
         backoff = Backoff(self.settings.interval_ms, longest_ms)
         for cluster, (settings, connect) in wanted.items():

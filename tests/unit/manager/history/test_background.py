@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kafka_py.base.errors import ConfigError
+from kafka_py.manager.history import service
 from kafka_py.manager.history.background import FILE_NAME, SECTION, clusters_of, settings_of_history
 from kafka_py.manager.history.settings import DAY_MS, HistorySettings
 from kafka_py.manager.settings import ClusterSettings
@@ -58,3 +59,26 @@ def test_a_second_manager_with_the_same_folder_has_no_history(
 
     played(scene, extra={})
     assert f"{tmp_path / FILE_NAME} is in use by another process" in caplog.text
+
+
+def test_a_task_that_loses_a_cancellation_is_cancelled_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "CANCEL_AGAIN_S", 0.01)
+    lost = []
+
+    async def deaf() -> None:
+        while True:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                lost.append(1)
+                if len(lost) > 2:
+                    raise
+
+    async def scene() -> None:
+        task = asyncio.create_task(deaf())
+        await asyncio.sleep(0)
+        await service.ended(task)
+        assert task.cancelled()
+
+    asyncio.run(asyncio.wait_for(scene(), 30))
+    assert len(lost) == 3
