@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 import tempfile
-from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 from kafka_py.base.clock import Clock
@@ -18,13 +18,12 @@ from kafka_py.clients.admin.client import AsyncAdminClient
 from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.manager.clusters import ManagedCluster
 from kafka_py.manager.services import ManagerServices
-from kafka_py.operations.cluster_view.look import look_at
-from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot, ViewPart
 from kafka_py.operations.rebalancing.carriers import BrokerCarrier, reassigns_by_request
 from kafka_py.operations.rebalancing.execution import RebalanceRun, RunTools, cancel_plan
 from kafka_py.operations.rebalancing.model import RebalanceRefused
-from kafka_py.operations.rebalancing.plan_file import PlanState, read_state, write_state
+from kafka_py.operations.rebalancing.plan_file import PlanState, read_state
 from kafka_py.operations.rebalancing.progress import RunProgress
+from kafka_py.operations.rebalancing.run_tools import run_tools
 
 PART = "rebalances"
 """The name among the parts of the manager."""
@@ -54,7 +53,7 @@ class RebalanceJob:
         properties = {"client.id": "kafka-manager-rebalance", **cluster.settings.client_properties()}
         try:
             async with AsyncAdminClient(properties, environment=environment) as admin:
-                tools = await run_tools(admin, self._path, self._wake, self._report, environment.clock)
+                tools = await tools_of(admin, self._path, self._wake, self._report, environment.clock)
                 self._run = RebalanceRun(self.state, tools)
                 self._pass_on()
                 self.outcome = f"The rebalance ended: {await self._run.carry_out()}."
@@ -88,7 +87,7 @@ class RebalanceJob:
             await asyncio.wait([self._task])
 
 
-async def run_tools(
+async def tools_of(
     admin: AsyncAdminClient, path: Path, wake: asyncio.Event, report: Callable[[RunProgress], None], clock: Clock
 ) -> RunTools:
     """The tools of a run. Raises RebalanceRefused for brokers that take no reassignments by request."""
@@ -96,19 +95,7 @@ async def run_tools(
         raise RebalanceRefused(
             "These brokers take no reassignments by request (2.4 and later do): use kafka-py rebalance --zookeeper"
         )
-
-    async def look(parts: Collection[ViewPart]) -> ClusterSnapshot:
-        return await look_at(admin, parts)
-
-    async def keep(state: PlanState) -> None:
-        await asyncio.to_thread(write_state, path, state)
-
-    async def pause(seconds: float) -> None:
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(wake.wait(), seconds)
-        wake.clear()
-
-    return RunTools(BrokerCarrier(admin), look, keep, pause, clock, report)
+    return run_tools(admin, BrokerCarrier(admin), path, wake, report, clock)
 
 
 class RebalanceJobs:
@@ -170,7 +157,7 @@ class RebalanceJobs:
         def ignore(_progress: RunProgress) -> None:
             pass
 
-        tools = await run_tools(cluster.admin, path, asyncio.Event(), ignore, self._environment.clock)
+        tools = await tools_of(cluster.admin, path, asyncio.Event(), ignore, self._environment.clock)
         cancelled = await cancel_plan(state, tools)
         if not state.brokers:
             await asyncio.to_thread(path.unlink, missing_ok=True)

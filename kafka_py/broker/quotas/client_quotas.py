@@ -25,7 +25,7 @@ class ClientQuotas:
     """All four types.
 
     exempt: request time of what is never throttled; recorded while the type REQUEST is on.
-    era: begins anew when the budget of a client may be another one.
+    era: a new one begins when the budget of a client may be another one.
     """
 
     def __init__(self, config: QuotaOptions, callback: QuotaCallback | None = None) -> None:

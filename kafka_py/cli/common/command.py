@@ -166,6 +166,11 @@ def log_warnings() -> None:
     )  # fmt: skip
 
 
+def keep_quiet() -> None:
+    """Has the libraries log nothing, for commands whose own text says what has failed."""
+    logging.getLogger("kafka_py").setLevel(logging.CRITICAL)
+
+
 def run(main: Callable[[Sequence[str]], int | None], parser: Callable[[], CommandParser] | None = None) -> NoReturn:
     """Runs a command as a process: its result is the exit code, its expected failures are one line on stderr."""
     try:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +17,6 @@ from kafka_py.cli.common.zookeeper_connection import connected
 from kafka_py.cli.rebalancing.rebalance_options import CANCEL, Capacities
 from kafka_py.clients.admin.client import AsyncAdminClient
 from kafka_py.operations.cluster_view.look import look_at
-from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot, ViewPart
 from kafka_py.operations.rebalancing.carriers import (
     BrokerCarrier,
     ReassignmentCarrier,
@@ -28,9 +27,10 @@ from kafka_py.operations.rebalancing.carriers import (
 from kafka_py.operations.rebalancing.cluster_input import PLANNED_PARTS, look_notes, plan_cluster_of, unnamed_partitions
 from kafka_py.operations.rebalancing.execution import RebalanceRun, RunTools, cancel_plan
 from kafka_py.operations.rebalancing.model import PlanRequest, Proposal
-from kafka_py.operations.rebalancing.plan_file import PlanState, write_state
+from kafka_py.operations.rebalancing.plan_file import PlanState
 from kafka_py.operations.rebalancing.planner import propose
 from kafka_py.operations.rebalancing.progress import RunOutcome, RunProgress
+from kafka_py.operations.rebalancing.run_tools import run_tools
 from kafka_py.operations.rebalancing.summary import progress_line
 
 LINE_EVERY_S = 10.0
@@ -157,19 +157,7 @@ async def _tools(
     properties: Mapping[str, str], zookeeper: str | None, path: Path, display: RunDisplay, wake: asyncio.Event
 ) -> AsyncIterator[RunTools]:
     async with AsyncAdminClient(properties) as admin, _carrier(admin, zookeeper) as carrier:
-
-        async def look(parts: Collection[ViewPart]) -> ClusterSnapshot:
-            return await look_at(admin, parts)
-
-        async def keep(state: PlanState) -> None:
-            await asyncio.to_thread(write_state, path, state)
-
-        async def pause(seconds: float) -> None:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(wake.wait(), seconds)
-            wake.clear()
-
-        yield RunTools(carrier, look, keep, pause, admin.cluster.clock, display.show)
+        yield run_tools(admin, carrier, path, wake, display.show, admin.cluster.clock)
 
 
 @contextlib.asynccontextmanager

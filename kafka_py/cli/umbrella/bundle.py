@@ -9,12 +9,11 @@ without any, files of this machine alone.
 from __future__ import annotations
 
 import argparse
-import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kafka_py.cli.common.command import CommandFailed, UsageError, run
+from kafka_py.cli.common.command import CommandFailed, UsageError, keep_quiet, run
 from kafka_py.cli.common.connection_options import add_connection, admin_properties
 from kafka_py.cli.umbrella.doctor import add_places
 from kafka_py.cli.umbrella.options import UmbrellaParser, folder_of
@@ -104,7 +103,7 @@ def _doctor_request(options: argparse.Namespace, configs: Mapping[str, str]) -> 
 def main(arguments: Sequence[str]) -> int:
     options = parser().parse(arguments)
     request = request_of(options)
-    logging.getLogger("kafka_py").setLevel(logging.CRITICAL)  # what fails is in bundle.json
+    keep_quiet()  # what fails is in bundle.json
     import asyncio
     from datetime import UTC, datetime
 

@@ -5,11 +5,10 @@ Exit code 0: nothing worse than advice; 2: warnings; 3: errors. 1, as of every c
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kafka_py.cli.common.command import UsageError, require, run
+from kafka_py.cli.common.command import UsageError, keep_quiet, require, run
 from kafka_py.cli.common.connection_options import add_connection, admin_properties
 from kafka_py.cli.common.documents import output_option, print_document
 from kafka_py.cli.umbrella.options import UmbrellaParser
@@ -93,7 +92,7 @@ def printable(line: str) -> str:
 def main(arguments: Sequence[str]) -> int:
     options = parser().parse(arguments)
     request = request_of(options)
-    logging.getLogger("kafka_py").setLevel(logging.CRITICAL)  # what fails is in the report
+    keep_quiet()  # what fails is in the report
     import asyncio
 
     from kafka_py.operations.doctor.diagnosis import diagnose

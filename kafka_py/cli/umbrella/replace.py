@@ -18,7 +18,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kafka_py.cli.common.command import CommandFailed, UsageError, require, run
+from kafka_py.cli.common.command import CommandFailed, UsageError, keep_quiet, require, run
 from kafka_py.cli.common.connection_options import add_connection, admin_properties
 from kafka_py.cli.common.termination import EndSignals, Terminated
 from kafka_py.cli.common.whole_files import replace_text
@@ -154,11 +154,10 @@ def main(arguments: Sequence[str]) -> int:
     if options.timeout <= 0:
         raise UsageError("--timeout must be above 0")
     import asyncio
-    import logging
 
     from kafka_py.operations.replacement.plan_file import ReplacementRefused
 
-    logging.getLogger("kafka_py").setLevel(logging.CRITICAL)  # brokers that are down are what it is about
+    keep_quiet()  # brokers that are down are what it is about
     try:
         plan = read_plan(Path(options.plan))
         with EndSignals() as signals, nullcontext() if options.check else only_one(Path(options.plan)):

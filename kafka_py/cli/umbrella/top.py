@@ -5,18 +5,18 @@ The live view needs the package Rich (the extra `top`); what is printed needs no
 
 from __future__ import annotations
 
-import logging
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from kafka_py.cli.common.command import CommandFailed, UsageError, require, run
+from kafka_py.cli.common.command import CommandFailed, UsageError, keep_quiet, require, run
 from kafka_py.cli.common.connection_options import add_connection, admin_properties
 from kafka_py.cli.common.documents import output_option, print_document
 from kafka_py.cli.umbrella.options import UmbrellaParser
 
 if TYPE_CHECKING:
     from kafka_py.cli.top_view.screen import Look
+    from kafka_py.cli.top_view.tables import Subject
     from kafka_py.clients.admin.client import AsyncAdminClient
     from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot
 
@@ -63,17 +63,16 @@ async def top(configs: dict[str, Any], show: str, interval_s: float, *, once: bo
         if not before.is_reached:
             raise CommandFailed(f"No broker of {configs['bootstrap.servers']} answers: {before.unseen[0]}")
         await asyncio.sleep(interval_s)
-        print_once(await look(), before, Subject(show).value, form)
+        print_once(await look(), before, Subject(show), form)
 
 
-def print_once(now: ClusterSnapshot, before: ClusterSnapshot, show: str, form: str | None) -> None:
+def print_once(now: ClusterSnapshot, before: ClusterSnapshot, subject: Subject, form: str | None) -> None:
     from kafka_py.cli.top_view.keys import FIRST_ORDERS
-    from kafka_py.cli.top_view.tables import Subject, document_of, heading, table_of, text_of
+    from kafka_py.cli.top_view.tables import document_of, heading, table_of, text_of
 
     if form is not None:
         print_document(document_of(now, before), form)
         return
-    subject = Subject(show)
     print(heading(now))
     print()
     print("\n".join(text_of(table_of(subject, FIRST_ORDERS[subject], MOST_ROWS, now, before))))
@@ -94,7 +93,7 @@ def main(arguments: Sequence[str]) -> int:
             raise CommandFailed('The live view needs Rich: pip install "kafka_py[top]"; --once does without.') from None
     import asyncio
 
-    logging.getLogger("kafka_py").setLevel(logging.CRITICAL)  # what fails is in the heading, not across the screen
+    keep_quiet()  # what fails is in the heading, not across the screen
     asyncio.run(top(admin_properties(options), options.show, options.interval, once=once, form=options.output))
     return 0
 

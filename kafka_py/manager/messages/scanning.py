@@ -141,7 +141,7 @@ class PartitionScan:
         if number not in self.unfinished:
             return []
         start, end = self._spans[number]
-        # Where the log has become shorter, the consumer begins anew at its start.
+        # Where the log has become shorter, the consumer begins at its start again.
         part = [record for record in records if start <= record.offset < end]
         if part:
             self.next_offsets[number] = part[-1].offset + 1

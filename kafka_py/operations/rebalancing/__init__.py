@@ -21,4 +21,5 @@
     carriers.py        reassignments by request, or through ZooKeeper
     progress.py        how far a run is
     execution.py       carries a plan out
+    run_tools.py       what it works with on a real cluster
 """

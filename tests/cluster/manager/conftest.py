@@ -61,3 +61,19 @@ def serious_findings() -> Callable[[Page], list[str]]:
         ]
 
     return find
+
+
+@pytest.fixture
+def readable(page: Page, serious_findings: Callable[[Page], list[str]]) -> Callable[[str], None]:
+    """Checks the page of a path: nothing serious for axe in light and dark, nothing wider than 360 px."""
+
+    def check(path: str) -> None:
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            page.goto(path)
+            assert serious_findings(page) == []
+        page.set_viewport_size({"width": 360, "height": 700})
+        page.goto(path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+    return check
