@@ -31,6 +31,7 @@ def run(flavour: str, state: str, seed: int) -> Counter[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(7200)
 def test_very_many_damaged_bytes() -> None:
     scenes = [(flavour, state) for flavour in FLAVOURS for state in STATES]
     rounds = [(*scenes[number % len(scenes)], 1 + number // len(scenes)) for number in range(MANY_TRIALS // AT_ONCE)]

@@ -170,7 +170,7 @@ def world(tmp_path):
 
 
 @pytest.mark.core
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(3600)
 def test_nothing_acknowledged_is_lost_or_repeated_in_rounds_of_trouble(world):
     seed = int(os.environ.get("KAFKA_PY_ROUNDS_SEED") or random.SystemRandom().randrange(1 << 30))
     print(f"KAFKA_PY_ROUNDS_SEED={seed}")

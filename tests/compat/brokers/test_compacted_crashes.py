@@ -146,6 +146,7 @@ def is_compacted(disk: Path) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.core
+@pytest.mark.timeout(1800)
 def test_a_compacted_topic_equals_a_map_through_kills_and_changes_of_its_format(apache_kafka, tmp_path, zk_chroot):
     seed = int(os.environ.get("KAFKA_PY_KILLS_SEED", random.randrange(10**9)))
     print(f"KAFKA_PY_KILLS_SEED={seed}")
