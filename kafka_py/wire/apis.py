@@ -1,6 +1,6 @@
 """The api table: every API's key, versions, flexible version, the most a request may cost, and its message classes.
 
-APIS is what a 2.8 broker in ZooKeeper mode serves and advertises, and two APIs of later releases; ApiKey also names
+APIS is what a 2.8 broker in ZooKeeper mode serves and advertises, and what LATER names; ApiKey also names
 what only KRaft has. Message modules are imported when their class is first asked for, so this table costs nothing at
 start-up.
 Source: docs/reference/apis.tsv; docs/reference/later-apis.tsv; a test compares each row with the message declarations.
@@ -212,7 +212,7 @@ APIS: dict[ApiKey, Api] = {
         Api(ApiKey.DESCRIBE_CONFIGS, 4, 4),
         Api(ApiKey.ALTER_CONFIGS, 2, 2, request_bytes=32 * MiB),
         Api(ApiKey.ALTER_REPLICA_LOG_DIRS, 2, 2),
-        Api(ApiKey.DESCRIBE_LOG_DIRS, 2, 2),
+        Api(ApiKey.DESCRIBE_LOG_DIRS, 4, 2),
         Api(ApiKey.SASL_AUTHENTICATE, 2, 2, request_bytes=512 * KiB, elements=100),
         Api(ApiKey.CREATE_PARTITIONS, 3, 2, request_bytes=32 * MiB, elements=200_000),
         Api(ApiKey.CREATE_DELEGATION_TOKEN, 2, 2, request_bytes=256 * KiB, elements=10_000),  # fits a znode, escaped
@@ -238,9 +238,10 @@ APIS: dict[ApiKey, Api] = {
     )
 }
 
-LATER = frozenset((ApiKey.DESCRIBE_TRANSACTIONS, ApiKey.LIST_TRANSACTIONS))
-"""What releases after 2.8.2 brought: kafka-transactions.sh finds hanging transactions with it (KIP-664). A client of
-2.8 skips keys that it does not know.
+LATER = frozenset((ApiKey.DESCRIBE_LOG_DIRS, ApiKey.DESCRIBE_TRANSACTIONS, ApiKey.LIST_TRANSACTIONS))
+"""What releases after 2.8.2 brought: kafka-transactions.sh finds hanging transactions with it (KIP-664), and versions 3
+and 4 of DescribeLogDirs have the bytes of disks (KIP-827). A client of 2.8 skips keys and versions that it does not
+know.
 """
 
 

@@ -1,6 +1,6 @@
 """Admin calls on log directories: the replicas in them, and moves of replicas between those of one broker.
 
-Source: KIP-113.
+Source: KIP-113; KIP-827 (bytes of disks).
 """
 
 from __future__ import annotations
@@ -30,10 +30,15 @@ class ReplicaInfo(NamedTuple):
 
 
 class LogDirDescription(NamedTuple):
-    """One log directory; with an error (offline) it has no replicas."""
+    """One log directory; with an error (offline) it has no replicas.
+
+    total_bytes, usable_bytes: of the file system that holds it; None from brokers before 3.3, or where it is offline.
+    """
 
     error: KafkaError | None
     replicas: dict[TopicPartition, ReplicaInfo]
+    total_bytes: int | None = None
+    usable_bytes: int | None = None
 
 
 class TopicPartitionReplica(NamedTuple):
@@ -71,7 +76,8 @@ async def describe_log_dirs(
             response = await core.cluster.send(node_id, request, timeout_ms=timeout_ms)
         except KafkaError as error:
             return error
-        return {each.log_dir: _log_dir(each) for each in response.results}
+        refused = error_of(response.error_code, None)
+        return refused or {each.log_dir: _log_dir(each) for each in response.results}
 
     async def attempt(some: list[int], timeout_ms: int) -> dict[int, dict[str, LogDirDescription] | KafkaError]:
         answers = await asyncio.gather(*(ask(node_id, timeout_ms) for node_id in some))
@@ -144,7 +150,8 @@ def _log_dir(answer: DescribeLogDirsResult) -> LogDirDescription:
         for topic in answer.topics
         for each in topic.partitions
     }
-    return LogDirDescription(error_of(error_code, None), replicas)
+    total, usable = (bytes_ if bytes_ >= 0 else None for bytes_ in (answer.total_bytes, answer.usable_bytes))
+    return LogDirDescription(error_of(error_code, None), replicas, total, usable)
 
 
 def _places(replica: TopicPartitionReplica, directories: Mapping[str, LogDirDescription]) -> ReplicaLogDirs:

@@ -98,12 +98,23 @@ async def brokers(request: PageRequest) -> Page:
 
 
 class LogDirRow(NamedTuple):
-    """A log directory. problem: why it is offline, or an empty text."""
+    """A log directory. problem: why it is offline, or an empty text.
+
+    total_bytes, usable_bytes: of its file system; None from brokers that do not tell. used_percent: of the total.
+    """
 
     path: str
     problem: str
     replicas: int
     size_bytes: int
+    total_bytes: int | None = None
+    usable_bytes: int | None = None
+
+    @property
+    def used_percent(self) -> int | None:
+        if not self.total_bytes or self.usable_bytes is None:
+            return None
+        return 100 * (self.total_bytes - self.usable_bytes) // self.total_bytes
 
 
 class ApiRow(NamedTuple):
@@ -161,7 +172,7 @@ async def broker(request: PageRequest) -> Page:
     shown = [each for each in settings if search in each.name and (each.is_changed or not only_changed)]
     log_dirs = [
         LogDirRow(path, "" if found.error is None else found.error.message, len(found.replicas),
-                  sum(info.size_bytes for info in found.replicas.values()))
+                  sum(info.size_bytes for info in found.replicas.values()), found.total_bytes, found.usable_bytes)
         for path, found in sorted(snapshot.log_dirs.get(number, {}).items())
     ]  # fmt: skip
     apis = api_rows(snapshot.versions.get(number, {}))

@@ -1,7 +1,7 @@
-"""The disks of log directories, where the broker runs on this machine: the protocol of 2.8 does not show them (I/O).
+"""The disks of log directories: as brokers tell (from 3.3 on, and ours), or where they run on this machine (I/O).
 
 A path counts as that of a broker only if the meta.properties there has the cluster's and the broker's id.
-Source: docs/reference/log.md, section 1; KIP-827 (what later releases answer).
+Source: docs/reference/log.md, section 1; KIP-827 (bytes of disks).
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot
 from kafka_py.operations.doctor.examination import DiskSeen
 
 
-def local_disks(snapshot: ClusterSnapshot) -> tuple[DiskSeen, ...]:
-    """The disks of the directories that are on this machine, those of failed directories included."""
+def disks_of(snapshot: ClusterSnapshot) -> tuple[DiskSeen, ...]:
+    """The disks of which a broker tells, and those of directories on this machine, failed directories included."""
     found = []
     for broker, directories in snapshot.log_dirs.items():
-        for path in directories:
-            seen = _disk(broker, path, snapshot.cluster_id)
-            if seen is not None:
+        for path, directory in directories.items():
+            if directory.total_bytes is not None and directory.usable_bytes is not None:
+                found.append(DiskSeen(broker, path, directory.total_bytes, directory.usable_bytes))
+            elif (seen := _disk(broker, path, snapshot.cluster_id)) is not None:
                 found.append(seen)
     return tuple(found)
 

@@ -18,7 +18,7 @@ from kafka_py.operations.cluster_view.asking import LookLimits
 from kafka_py.operations.cluster_view.look import look_at
 from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot, ViewPart
 from kafka_py.operations.doctor.clocks_probe import look_at_clocks
-from kafka_py.operations.doctor.disks_probe import local_disks
+from kafka_py.operations.doctor.disks_probe import disks_of
 from kafka_py.operations.doctor.examination import CertificateSeen, ClockSeen, Examination, MetricsSeen, Reached
 from kafka_py.operations.doctor.metrics_probe import look_at_pages
 from kafka_py.operations.doctor.reaching import Approach, reach
@@ -144,7 +144,7 @@ async def _look_at_cluster(
 def _together(
     seen: Examination, cluster: _ClusterSeen, request: DoctorRequest, pages: tuple[MetricsSeen, ...]
 ) -> Examination:
-    disks = local_disks(cluster.snapshot)
+    disks = disks_of(cluster.snapshot)
     unchecked = list(cluster.unchecked)
     if not (seen.clocks or cluster.clocks) and request.clock_topic is None:
         unchecked.append(
@@ -154,7 +154,7 @@ def _together(
     unseen_disks = sorted(set(cluster.snapshot.nodes) - {disk.broker for disk in disks})
     if unseen_disks:
         names = ", ".join(map(str, unseen_disks))
-        unchecked.append(f"disks of broker {names}: the protocol does not show them, and they are not on this machine")
+        unchecked.append(f"disks of broker {names}: brokers before 3.3 do not tell, and they are not on this machine")
     if seen.zookeepers is None:
         unchecked.append("ZooKeeper: no server was named")
     if not pages:

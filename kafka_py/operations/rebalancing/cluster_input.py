@@ -1,6 +1,6 @@
 """From one look at a cluster to what a plan is made from.
 
-Source: KIP-113 (sizes of replicas); docs/architecture.md.
+Source: KIP-113 (sizes of replicas); KIP-827 (bytes of disks); docs/architecture.md.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from kafka_py.operations.rebalancing.model import PlanBroker, PlanCluster, PlanP
 
 PLANNED_PARTS = (ViewPart.TOPICS, ViewPart.LOG_DIRS)
 """What a look has to ask for."""
+RESERVE = 0.05
+"""The part of a disk that replicas leave free, unless a capacity is given: the doctor calls a disk with less full."""
 
 
 def plan_cluster_of(
@@ -25,7 +27,8 @@ def plan_cluster_of(
 ) -> PlanCluster:
     """The cluster. A partition is as large as its largest replica that was seen.
 
-    capacities: bytes by broker, for those without one the default. running: what is being reassigned, with the replicas
+    capacities: bytes by broker, for those without one the default; without either, what the disks have room for, where
+    the broker tells. running: what is being reassigned, with the replicas
     that it is to have: the metadata names those that are removed in the end as well. Raises RebalanceRefused if no
     broker has answered.
     """
@@ -45,11 +48,35 @@ def plan_cluster_of(
     brokers = [
         PlanBroker(
             id_, snapshot.nodes[id_].rack if id_ in snapshot.nodes else None,
-            (capacities or {}).get(id_, default_capacity), id_ in snapshot.nodes,
+            _first(capacities.get(id_) if capacities else None, default_capacity, disk_capacity(snapshot, id_)),
+            id_ in snapshot.nodes,
         )
         for id_ in sorted({*snapshot.nodes, *held})
     ]  # fmt: skip
     return PlanCluster(tuple(brokers), tuple(rows))
+
+
+def _first(*values: int | None) -> int | None:
+    """The first one that is known."""
+    return next((value for value in values if value is not None), None)
+
+
+def disk_capacity(snapshot: ClusterSnapshot, broker: int) -> int | None:
+    """What the replicas of a broker may take together, so that RESERVE of its disks stays free; None if not known.
+
+    What else is stored there, and what grows with it, is not for replicas. Directories with the same numbers are on one
+    disk.
+    """
+    disks: dict[tuple[int, int], int] = {}
+    for directory in snapshot.log_dirs.get(broker, {}).values():
+        if directory.error is not None:
+            continue
+        if directory.total_bytes is None or directory.usable_bytes is None:
+            return None
+        disk = directory.total_bytes, directory.usable_bytes
+        disks[disk] = disks.get(disk, 0) + sum(info.size_bytes for info in directory.replicas.values())
+    rooms = [held + usable - int(total * RESERVE) for (total, usable), held in disks.items()]
+    return max(0, sum(rooms)) if rooms else None
 
 
 def look_notes(snapshot: ClusterSnapshot) -> tuple[str, ...]:

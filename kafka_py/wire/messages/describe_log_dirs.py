@@ -1,7 +1,10 @@
-"""DescribeLogDirs (35): size of replicas per log directory (KIP-113)."""
+"""DescribeLogDirs (35): size of replicas per log directory (KIP-113).
+
+Versions 3 and 4 came after 2.8.2: an error code for the whole, bytes of the disks (KIP-827).
+"""
 
 from kafka_py.wire.apis import ApiKey
-from kafka_py.wire.schema import Bool, Int16, Int32, Int64, String, request, response, struct
+from kafka_py.wire.schema import Bool, Int16, Int32, Int64, String, request, response, since, struct
 
 
 @struct
@@ -10,7 +13,7 @@ class DescribableLogDirTopic:
     partition_index: list[Int32]
 
 
-@request(api=ApiKey.DESCRIBE_LOG_DIRS, versions=(0, 2), flexible=2)
+@request(api=ApiKey.DESCRIBE_LOG_DIRS, versions=(0, 4), flexible=2)
 class DescribeLogDirsRequest:
     """Some replicas, or null for all."""
 
@@ -36,11 +39,14 @@ class DescribeLogDirsResult:
     error_code: Int16
     log_dir: String
     topics: list[DescribeLogDirsTopic]
+    total_bytes: Int64 = since(4, default=-1, ignorable=True)  # of the disk; -1: not known
+    usable_bytes: Int64 = since(4, default=-1, ignorable=True)  # what is free for the broker; -1: not known
 
 
-@response(api=ApiKey.DESCRIBE_LOG_DIRS, versions=(0, 2), flexible=2)
+@response(api=ApiKey.DESCRIBE_LOG_DIRS, versions=(0, 4), flexible=2)
 class DescribeLogDirsResponse:
     """For each log directory its state and replicas."""
 
     throttle_time_ms: Int32
+    error_code: Int16 = since(3, default=0, ignorable=True)
     results: list[DescribeLogDirsResult]

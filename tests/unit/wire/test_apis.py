@@ -68,7 +68,7 @@ def rows_of(table):
         return {int(row["key"]): row for row in csv.DictReader(file, delimiter="\t")}
 
 
-def test_the_table_is_what_a_broker_of_2_8_2_advertises_and_two_later_apis():
+def test_the_table_is_what_a_broker_of_2_8_2_advertises_and_what_is_later():
     later = rows_of("later-apis.tsv")
     assert later.keys() == LATER
     rows = rows_of("apis.tsv") | later

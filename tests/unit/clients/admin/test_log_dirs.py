@@ -38,6 +38,23 @@ def test_a_replica_on_its_way_is_in_two_directories(world: Any) -> None:
     assert [node_id for node_id, _ in world.asked(DescribeLogDirsRequest)] == [1]
 
 
+def test_the_bytes_of_a_disk_are_known_from_brokers_that_tell(world: Any) -> None:
+    told = DescribeLogDirsResult(error_code=0, log_dir="/told", topics=[], total_bytes=100, usable_bytes=0)
+    world.cluster.answers[ApiKey.DESCRIBE_LOG_DIRS] = lambda _: DescribeLogDirsResponse(
+        throttle_time_ms=0, results=[directory("/a", 0, False), told]
+    )
+    found = world.ask(lambda admin: admin.describe_log_dirs([1])).value(1)
+    assert [(each.total_bytes, each.usable_bytes) for each in found.values()] == [(None, None), (100, 0)]
+
+
+def test_a_refused_description_is_an_error(world: Any) -> None:
+    world.cluster.answers[ApiKey.DESCRIBE_LOG_DIRS] = lambda _: DescribeLogDirsResponse(
+        throttle_time_ms=0, error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, results=[]
+    )
+    results = world.ask(lambda admin: admin.describe_log_dirs([1]))
+    assert results.errors()[1].code is ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+
+
 def test_a_broker_that_is_not_there_is_an_error_of_its_own(world: Any) -> None:
     results = world.ask(lambda admin: admin.describe_log_dirs([0, 9]))
     assert set(results[0]) == {"/fake"}

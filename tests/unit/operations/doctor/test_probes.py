@@ -12,7 +12,8 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from kafka_py.clients.admin.log_dirs import LogDirDescription
 from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot
 from kafka_py.operations.doctor import metrics_probe
-from kafka_py.operations.doctor.disks_probe import local_disks
+from kafka_py.operations.doctor.disks_probe import disks_of
+from kafka_py.operations.doctor.examination import DiskSeen
 from kafka_py.operations.doctor.metrics_probe import MetricsPage, address_of, body_of, read_page, values_in
 from kafka_py.operations.doctor.tls_probe import certificate_of, shown_certificate
 from kafka_py.operations.doctor.zookeeper_probe import server_seen
@@ -83,10 +84,18 @@ def test_a_disk_is_one_of_the_broker_only_if_its_meta_properties_say_so(tmp_path
     (tmp_path / "meta.properties").write_text("version=0\ncluster.id=c\nbroker.id=1\n")
     directories = {str(tmp_path): LogDirDescription(None, {}), "/no/such": LogDirDescription(None, {})}
     here = ClusterSnapshot(0, cluster_id="c", log_dirs={1: directories})
-    [disk] = local_disks(here)
+    [disk] = disks_of(here)
     assert (disk.broker, disk.path, disk.total_bytes > 0) == (1, str(tmp_path), True)
-    assert local_disks(replace(here, cluster_id="other")) == ()
-    assert local_disks(replace(here, log_dirs={2: directories})) == ()
+    assert disks_of(replace(here, cluster_id="other")) == ()
+    assert disks_of(replace(here, log_dirs={2: directories})) == ()
+
+
+def test_what_a_broker_tells_of_its_disk_counts_before_what_is_seen_here(tmp_path: Path) -> None:
+    (tmp_path / "meta.properties").write_text("version=0\ncluster.id=c\nbroker.id=1\n")
+    directories = {str(tmp_path): LogDirDescription(None, {}, 100, 3), "/far": LogDirDescription(None, {}, 50, 0)}
+    assert disks_of(ClusterSnapshot(0, cluster_id="c", log_dirs={1: directories})) == (
+        DiskSeen(1, str(tmp_path), 100, 3), DiskSeen(1, "/far", 50, 0),
+    )  # fmt: skip
 
 
 def test_a_page_that_never_ends_is_given_up() -> None:

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from kafka_py.base.errors import ErrorCode
+from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID, TopicPartition
 from kafka_py.clients.admin.log_dirs import LogDirDescription, ReplicaInfo
 from kafka_py.clients.metadata import Node, PartitionInfo, TopicInfo
 from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot, UnseenPart, ViewPart
-from kafka_py.operations.rebalancing.cluster_input import look_notes, plan_cluster_of
+from kafka_py.operations.rebalancing.cluster_input import disk_capacity, look_notes, plan_cluster_of
 from kafka_py.operations.rebalancing.model import (
     PlanBroker,
     PlanPartition,
@@ -65,6 +65,32 @@ def test_a_partition_that_is_being_reassigned_has_the_replicas_that_it_gets_and_
         assert proposal.is_empty
         assert "1 partitions are being reassigned, such as t-0: the plan leaves them out." in proposal.notes
     assert propose(plan_cluster_of(look), requests[0]).targets == {T0: (3, 2, 0)}
+
+
+@pytest.mark.parametrize(
+    ("disks", "capacity"),
+    [
+        ({"/a": (1000, 400, 100)}, 100 + 400 - 50),
+        ({"/a": (1000, 400, 100), "/b": (1000, 400, 30)}, 130 + 400 - 50),  # two directories of one disk
+        ({"/a": (1000, 400, 100), "/b": (2000, 40, 30)}, 130 + 440 - 150),
+        ({"/a": (1000, 0, 10)}, 0),
+        ({"/a": (1000, 400, 100), "/b": (None, None, 30)}, None),
+        ({}, None),
+    ],
+)
+def test_a_broker_has_room_for_what_its_disks_have(
+    disks: dict[str, tuple[int | None, int | None, int]], capacity: int | None
+) -> None:
+    told = {
+        path: LogDirDescription(None, {T0: ReplicaInfo(held, 0, False)}, total, usable)
+        for path, (total, usable, held) in disks.items()
+    }
+    offline = {"/off": LogDirDescription(KafkaError(ErrorCode.KAFKA_STORAGE_ERROR), {})}
+    look = replace(snapshot(), log_dirs={0: {**told, **offline}})
+    assert disk_capacity(look, 0) == capacity
+    assert plan_cluster_of(look).brokers[0].capacity_bytes == capacity
+    assert plan_cluster_of(look, {0: 7}).brokers[0].capacity_bytes == 7
+    assert plan_cluster_of(look, None, 8).brokers[0].capacity_bytes == 8
 
 
 def test_partitions_that_the_metadata_does_not_name_are_noted():
