@@ -140,9 +140,13 @@ def apache_kafka() -> Jars:
     return _resolved("apache-2.8.2")
 
 
-def old_kafka() -> Jars:
-    """The broker of Apache Kafka 0.10.2.2, the last release that writes formats 0 and 1 alone. Raises Unavailable."""
-    return _resolved("apache-0.10.2.2")
+def old_kafka(version: str = "0.10.2.2") -> Jars:
+    """The broker of an old Apache Kafka. Raises Unavailable.
+
+    0.10.2.2 is the last release that writes formats 0 and 1 alone; 1.1.1 moves replicas between log directories, and
+    takes reassignments through ZooKeeper only.
+    """
+    return _resolved(f"apache-{version}")
 
 
 def newest_clients() -> Jars:
