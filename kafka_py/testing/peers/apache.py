@@ -174,6 +174,8 @@ def later_tools() -> Jars:
     return _resolved("tools-3.9.1")
 
 
+_CONNECTION_MS = 18_000
+"""It bounds several steps of a start. By default it is the session time-out, which tests make short."""
 _STILL_REGISTERED = "node already exists and owner"
 """In the log of a broker of 2.8.2 that ends because another session holds its id."""
 
@@ -190,7 +192,10 @@ class ApacheBroker(AnyBroker):
         **options: Unpack[BrokerOptions],
     ) -> None:
         program = apache_kafka().command("kafka.Kafka", jvm=jvm, log_level="INFO")
-        settings = {"log.cleaner.dedupe.buffer.size": LEAST_CLEANER_BYTES}
+        settings = {
+            "log.cleaner.dedupe.buffer.size": LEAST_CLEANER_BYTES,
+            "zookeeper.connection.timeout.ms": _CONNECTION_MS,
+        }
         super().__init__(program, folder, zookeeper_connect, settings, options)
 
     def start(self, timeout_s: float = 60) -> Self:

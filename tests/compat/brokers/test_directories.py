@@ -44,7 +44,7 @@ class Journey:
     def __init__(self, apache_kafka, folder, zookeeper_connect):
         self.jars = apache_kafka
         log_dirs = [folder / "disk1", folder / "disk2"]
-        settings = {"num.recovery.threads.per.data.dir": "2", "zookeeper.session.timeout.ms": "1000"}
+        settings = {"num.recovery.threads.per.data.dir": "2", "zookeeper.session.timeout.ms": "4000"}
         self.apache = ApacheBroker(folder / "apache", zookeeper_connect, broker_id=7, log_dirs=log_dirs,
                                    settings=settings)  # fmt: skip
         self.ours = BrokerProcess(folder / "ours", zookeeper_connect, broker_id=7, log_dirs=log_dirs,
