@@ -174,7 +174,7 @@ def later_tools() -> Jars:
     return _resolved("tools-3.9.1")
 
 
-_CONNECTION_MS = 18_000
+_CONNECTION_MS = "18000"
 """It bounds several steps of a start. By default it is the session time-out, which tests make short."""
 _STILL_REGISTERED = "node already exists and owner"
 """In the log of a broker of 2.8.2 that ends because another session holds its id."""
