@@ -11,10 +11,11 @@ from kafka_py.base.errors import ConfigError
 from kafka_py.base.meters import TICK_MS, MetricRegistry, MetricTable
 from kafka_py.base.supervision import Every, Quarantine, Supervisor
 from kafka_py.broker.observe.metrics import ProcessMetrics
-from kafka_py.broker.observe.metrics_http import MetricsServer, in_slices
+from kafka_py.broker.observe.metrics_http import MetricsServer
 from kafka_py.broker.observe.reporters import load_reporters
 from kafka_py.broker.observe.reporting import Reporting
 from kafka_py.broker.settings.configs import BrokerConfig
+from kafka_py.net.scraping.endpoint import in_slices
 
 _AVERAGES = "averages of metrics"
 

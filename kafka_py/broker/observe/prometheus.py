@@ -12,7 +12,6 @@ exporter (kafka-2_0_0.yml) and those of Strimzi for percentages and attributes.
 from __future__ import annotations
 
 import logging
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
@@ -20,10 +19,9 @@ from typing import Any, NamedTuple
 from kafka_py.base.histograms import Histogram
 from kafka_py.base.meters import Fleet, MetricRegistry, MetricTable
 from kafka_py.base.metric_rows import Counter, Distribution, Gauge, MetricRow, Rate, Sampled, Timing, Total, Value
+from kafka_py.net.scraping.exposition import MetricFamilies, escaped, fit_name, number_text
 
 _log = logging.getLogger(__name__)
-
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 _THINGS_PER_TURN = 100
 """`render` yields after this many tables, or members of a fleet."""
@@ -31,32 +29,14 @@ _QUANTILES = {
     "50thPercentile": "0.50", "75thPercentile": "0.75", "95thPercentile": "0.95", "98thPercentile": "0.98",
     "99thPercentile": "0.99", "999thPercentile": "0.999",
 }  # fmt: skip
-_UNFIT = re.compile(r"[^a-zA-Z0-9_]")
 _GROUP = re.compile(r"(?:kafka[._])?([\w.]+):type=(.+)")
-_PLAIN = re.compile(r'[^"\\\n]*')
-
-
-class Family:
-    """All samples of one name."""
-
-    __slots__ = ("about", "kind", "lines", "name")
-
-    def __init__(self, name: str, kind: str, about: str) -> None:
-        self.name = name
-        self.kind = kind
-        self.about = about
-        self.lines: list[str] = []
-
-    def head(self) -> str:
-        about = self.about.replace("\\", "\\\\").replace("\n", " ") or self.name
-        return f"# HELP {self.name} {about}\n# TYPE {self.name} {self.kind}\n"
 
 
 class Exposition:
     """One scrape: take the samples with `render`, then read `text`."""
 
     def __init__(self) -> None:
-        self._families: dict[str, Family] = {}
+        self.families = MetricFamilies()
 
     def render(self, registry: MetricRegistry) -> Iterator[None]:
         """Takes every sample; yields where other work may run."""
@@ -73,23 +53,15 @@ class Exposition:
     @property
     def text(self) -> str:
         """The text of all samples, by family."""
-        return "".join(
-            family.head() + "\n".join(family.lines) + "\n" for family in self._families.values() if family.lines
-        )
-
-    def _family(self, name: str, kind: str, about: str) -> Family:
-        found = self._families.get(name)
-        if found is None:
-            found = self._families[name] = Family(name, kind, about)
-        return found
+        return self.families.text
 
     def _take_fleet(self, fleet: Fleet) -> Iterator[None]:
         gauges: list[tuple[list[str], str, Callable[[Any], Value]]] = []
         for row in fleet.gauges():
             assert row.of is not None
-            family = self._family(metric_name(fleet.GROUP, row.name), "gauge", row.about)
+            family = self.families.of(metric_name(fleet.GROUP, row.name), "gauge", row.about)
             gauges.append((family.lines, family.name, row.of))
-        names = [label_name(tag) for tag in fleet.TAGS]
+        names = [fit_name(tag) for tag in fleet.TAGS]
         for number, (values, thing) in enumerate(fleet.things(), 1):
             labels = "{" + ",".join([f'{name}="{escaped(value)}"' for name, value in zip(names, values, strict=True)])
             try:
@@ -101,7 +73,7 @@ class Exposition:
                 yield
 
     def _take(self, table: MetricTable) -> None:
-        labels = [f'{label_name(tag)}="{escaped(value)}"' for tag, value in table.tags.items() if value]
+        labels = [f'{fit_name(tag)}="{escaped(value)}"' for tag, value in table.tags.items() if value]
         for row in table.rows():
             try:
                 samples = list(_SAMPLES[type(row)](table, row))
@@ -109,7 +81,7 @@ class Exposition:
                 _log.warning("The metric %s,name=%s cannot be read: %r", table.GROUP, row.name, error)
                 continue
             for sample in samples:
-                family = self._family(sample.name, sample.kind, row.about)
+                family = self.families.of(sample.name, sample.kind, row.about)
                 own = [*labels, *([sample.label] if sample.label else ())]
                 text = "{" + ",".join(own) + "}" if own else ""
                 family.lines.append(f"{family.name}{text} {number_text(sample.value)}")
@@ -133,26 +105,7 @@ def metric_name(group: str, name: str) -> str:
     domain, kind = found.groups() if found else ("", group)
     prefix = "" if group.startswith("kafka_py") else "kafka_"
     parts = [kind, name] if domain == "py" else [domain, kind, name]
-    return prefix + _UNFIT.sub("_", "_".join(part for part in parts if part)).lower()
-
-
-def label_name(tag: str) -> str:
-    """A tag as a label: `client-id` -> client_id."""
-    return _UNFIT.sub("_", tag)
-
-
-def escaped(value: str) -> str:
-    """A label's value."""
-    if _PLAIN.fullmatch(value):
-        return value
-    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-
-
-def number_text(value: float) -> str:
-    """A sample's value; infinities and NaN in the form of Prometheus."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
-    return str(value)
+    return prefix + fit_name("_".join(part for part in parts if part)).lower()
 
 
 # ---- samples of one row

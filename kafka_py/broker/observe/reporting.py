@@ -9,8 +9,8 @@ from concurrent.futures import Executor
 from kafka_py.base.clock import Clock
 from kafka_py.base.meters import MetricRegistry, MetricTable, Reading
 from kafka_py.base.supervision import Quarantine, Supervisor
-from kafka_py.broker.observe.metrics_http import in_slices
 from kafka_py.broker.observe.reporters import MetricsReporter
+from kafka_py.net.scraping.endpoint import in_slices
 
 _ACTIVITY = "metrics reporters"
 _PER_TURN = 50

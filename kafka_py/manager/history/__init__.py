@@ -6,7 +6,6 @@
     resolutions.py     resolutions, and what is removed when space is short
     series.py          gaps, rates, reduction to so many points, trend
     observation.py     one look at a cluster, as a value
-    lag.py             lag in records and in seconds
     sampling.py        the samples of an observation
     timeline.py        the events between two observations
     database.py        the SQLite file: schema, damaged files

@@ -13,16 +13,16 @@ from collections.abc import Awaitable, Callable, Iterable
 from kafka_py.base.clock import Clock
 from kafka_py.base.supervision import Backoff
 from kafka_py.clients.admin.client import AsyncAdminClient
-from kafka_py.manager.history.lag import EndOffsets, lags
 from kafka_py.manager.history.metrics import TOPIC_END
 from kafka_py.manager.history.observation import Observed
 from kafka_py.manager.history.observing import ClusterUnreachable, observe
 from kafka_py.manager.history.resolutions import is_keyframe
-from kafka_py.manager.history.sampling import note_ends, samples_of
+from kafka_py.manager.history.sampling import samples_of
 from kafka_py.manager.history.settings import DAY_MS, HistorySettings
 from kafka_py.manager.history.store import HistoryStore
 from kafka_py.manager.history.timeline import ClusterEvent, EventKind, ValueChange, events_between
 from kafka_py.operations.cluster_view.asking import LookLimits
+from kafka_py.operations.groups.lag import EndOffsets, lags, note_ends
 
 CLUSTER = "cluster"
 """The subject of events about the cluster as a whole."""
@@ -80,7 +80,7 @@ class ClusterCollector:
             await self.close()
             raise
         await self._recall(seen)
-        note_ends(self._known, seen)
+        note_ends(self._known, seen.time_ms, seen.topics, seen.ends)
         events = [] if self.last is None else events_between(self.last, seen)
         if self.failure is not None:
             events.insert(0, ClusterEvent(seen.time_ms, EventKind.REACHABLE, CLUSTER))

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-MISSING = -1
+from kafka_py.operations.groups import lag
+
+MISSING = lag.MISSING
 """In a vector: the value of this partition is not known."""
 
 CLUSTER_ENTITY = ""

@@ -1,7 +1,4 @@
-"""The samples of an observation: what is written to the history.
-
-Pure, except that the log end offsets of earlier times are noted in `known`.
-"""
+"""The samples of an observation: what is written to the history. Pure."""
 
 from __future__ import annotations
 
@@ -9,19 +6,11 @@ from collections.abc import Iterator, Mapping
 
 from kafka_py.clients.metadata import PartitionInfo
 from kafka_py.manager.history import metrics
-from kafka_py.manager.history.lag import EndOffsets, lags, lags_ms
 from kafka_py.manager.history.metrics import CLUSTER_ENTITY, MISSING, PastSample
 from kafka_py.manager.history.observation import GroupObservation, Observed
 from kafka_py.manager.history.series import greatest, total
 from kafka_py.operations.cluster_view.derived import is_under_replicated
-
-
-def note_ends(known: dict[str, EndOffsets], observation: Observed) -> None:
-    """Notes the log end offsets, and forgets topics that were deleted."""
-    for topic in [name for name in known if name not in observation.topics]:
-        del known[topic]
-    for topic, ends in observation.ends.items():
-        known.setdefault(topic, EndOffsets()).add(observation.time_ms, ends)
+from kafka_py.operations.groups.lag import EndOffsets, lags, lags_ms
 
 
 def samples_of(

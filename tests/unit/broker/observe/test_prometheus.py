@@ -9,7 +9,8 @@ import pytest
 
 from kafka_py.base.meters import Fleet, MetricRegistry, MetricTable
 from kafka_py.base.metric_rows import Counter, Distribution, Gauge, Rate, Sampled, Timing, Total
-from kafka_py.broker.observe.prometheus import Exposition, escaped, label_name, metric_name, number_text
+from kafka_py.broker.observe.prometheus import Exposition, metric_name
+from kafka_py.net.scraping.exposition import escaped, fit_name, number_text
 from kafka_py.testing.clock import ManualClock
 
 SAMPLE = re.compile(r'([a-zA-Z_:][\w:]*)(?:\{((?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\.)*",?)*)\})? (\S+)')
@@ -189,7 +190,7 @@ def test_others_get_turns_in_the_middle_of_many_partitions(registry: MetricRegis
 
 def test_label_values_are_escaped() -> None:
     assert escaped('a"b\\c\nd') == 'a\\"b\\\\c\\nd'
-    assert label_name("client-id") == "client_id"
+    assert fit_name("client-id") == "client_id"
 
 
 @pytest.mark.parametrize(

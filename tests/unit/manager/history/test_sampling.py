@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from kafka_py.clients.metadata import Node, PartitionInfo, TopicInfo
-from kafka_py.manager.history.lag import EndOffsets
 from kafka_py.manager.history.metrics import MISSING, group_topic, parts_of_group_topic
 from kafka_py.manager.history.observation import GroupObservation, Observed
-from kafka_py.manager.history.sampling import appended, note_ends, samples_of
+from kafka_py.manager.history.sampling import appended, samples_of
+from kafka_py.operations.groups.lag import EndOffsets, note_ends
 
 TOPIC = TopicInfo(
     "t",
@@ -37,7 +37,7 @@ def sampled(seen: Observed, before: Observed | None = None) -> dict[tuple[str, s
     known: dict[str, EndOffsets] = {}
     for each in (before, seen):
         if each is not None:
-            note_ends(known, each)
+            note_ends(known, each.time_ms, each.topics, each.ends)
     return {(metric.name, entity): value for metric, entity, value in samples_of(seen, before, known)}
 
 
@@ -87,5 +87,5 @@ def test_a_group_that_could_not_be_read_has_no_lag() -> None:
 
 def test_topics_that_were_deleted_are_forgotten() -> None:
     known = {"old": EndOffsets()}
-    note_ends(known, SEEN)
+    note_ends(known, SEEN.time_ms, SEEN.topics, SEEN.ends)
     assert list(known) == ["t"]

@@ -5,8 +5,16 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_py.manager.history.lag import ALWAYS_KEPT, REACH_MS, EndOffsets, kept_times, lag_ms, lags, lags_ms
-from kafka_py.manager.history.metrics import MISSING
+from kafka_py.operations.groups.lag import (
+    ALWAYS_KEPT,
+    MISSING,
+    REACH_MS,
+    EndOffsets,
+    kept_times,
+    lag_ms,
+    lags,
+    lags_ms,
+)
 
 
 def test_lag_in_records_is_never_negative_and_missing_where_an_offset_is() -> None:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from kafka_py.manager.history.metrics import MISSING
-from kafka_py.manager.history.settings import DAY_MS
-
+MISSING = -1
+"""In place of an offset or a lag: that of this partition is not known."""
 ALWAYS_KEPT = 8
 """The newest samples of a topic's log end offsets are all kept, of older ones fewer and fewer."""
-REACH_MS = 7 * DAY_MS
+REACH_MS = 7 * 24 * 60 * 60 * 1000
 """Older samples are not kept."""
 
 
@@ -58,6 +57,16 @@ class EndOffsets:
                 times.append(time_ms)
                 ends.append(vector[partition])
         return times, ends
+
+
+def note_ends(
+    known: dict[str, EndOffsets], time_ms: int, topics: Collection[str], ends: Mapping[str, Sequence[int]]
+) -> None:
+    """Notes the log end offsets of a time by topic, and forgets topics that were deleted."""
+    for topic in [name for name in known if name not in topics]:
+        del known[topic]
+    for topic, offsets in ends.items():
+        known.setdefault(topic, EndOffsets()).add(time_ms, offsets)
 
 
 def kept_times(times: Sequence[int]) -> list[int]:
