@@ -3,6 +3,7 @@
     bundle/        a support archive without secrets
     cluster_view/  one look at a cluster as plain values
     doctor/        what is wrong with a cluster, and what repairs it
+    exporter/      a cluster as metrics for Prometheus
     groups/        consumer groups: their health, resets
     rebalancing/   plans that spread partitions, and their execution
     replacement/   brokers of Apache Kafka replaced by ours, and back

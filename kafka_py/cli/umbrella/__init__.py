@@ -13,6 +13,7 @@
     replace.py     Apache's brokers replaced by ours, and back
     names.py       names of topics and groups for the completion
     web.py         the web manager, served
+    exporter.py    a cluster for Prometheus
     check.py       what is wrong with a file of settings
     doctor.py      what is wrong with a cluster
     rebalance.py   spreads partitions over brokers

@@ -25,6 +25,7 @@ COMMANDS = {
     "web": "serves the web manager, for clusters on any machine",
     "check": "what is wrong with a file of settings, of brokers, clients and pipelines",
     "top": "brokers, topics and groups with their rates, live in the terminal",
+    "exporter": "a cluster for Prometheus: offsets, replicas, groups and their lag",
     "doctor": "what is wrong with a cluster or with the way to it, and what repairs it",
     "replace": "replaces brokers of Apache Kafka by kafka_py's one by one, or back",
     "rebalance": "spreads partitions over brokers, in throttled steps",
@@ -32,7 +33,9 @@ COMMANDS = {
 }
 """Modules in umbrella/, and what they are for."""
 
-OF_A_CLUSTER = dict.fromkeys(("doctor", "bundle", "rebalance", "replace", "top"), ToolConnection(is_bare=True))
+OF_A_CLUSTER = dict.fromkeys(
+    ("doctor", "bundle", "exporter", "rebalance", "replace", "top"), ToolConnection(is_bare=True)
+)
 """Commands that get the settings of a profile, as tools do."""
 
 FOR_SHELLS = {"completion": "kafka_py.cli.completion", "names": "kafka_py.cli.umbrella.names"}

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -84,11 +84,6 @@ def escaped(value: str) -> str:
     if _PLAIN.fullmatch(value):
         return value
     return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-
-
-def labels_text(labels: Iterable[tuple[str, str]]) -> str:
-    """`name="value",...` without braces; empty for no labels."""
-    return ",".join([f'{name}="{escaped(value)}"' for name, value in labels])
 
 
 def number_text(value: float) -> str:

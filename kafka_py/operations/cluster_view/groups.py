@@ -6,7 +6,7 @@ A broker lists the groups that it coordinates, so it is also the one to describe
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable
+from collections.abc import Container, Iterable
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
@@ -24,7 +24,7 @@ DEAD = "Dead"
 
 
 async def groups_of(
-    asker: LookRequests, brokers: Iterable[int], wanted: Collection[str] | None, *, members: bool, committed: bool
+    asker: LookRequests, brokers: Iterable[int], wanted: Container[str] | None, *, members: bool, committed: bool
 ) -> dict[str, GroupSeen]:
     """The groups of all brokers that answer, by id.
 
@@ -48,7 +48,7 @@ async def groups_of(
     return dict(sorted(found.items()))
 
 
-async def _listed(asker: LookRequests, broker: int, wanted: Collection[str] | None) -> list[GroupSeen]:
+async def _listed(asker: LookRequests, broker: int, wanted: Container[str] | None) -> list[GroupSeen]:
     response = await asker.ask(broker, ListGroupsRequest())
     failure = error_of(response.error_code, None)
     if failure is not None:

@@ -7,7 +7,7 @@ Source: KIP-430, KIP-700; docs/reference/protocol.md, section 4.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Container, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -38,7 +38,7 @@ async def look_at(
     parts: Collection[ViewPart] = ALL_PARTS,
     *,
     topics: Collection[str] | None = None,
-    groups: Collection[str] | None = None,
+    groups: Container[str] | None = None,
     without: Collection[int] = (),
     limits: LookLimits | None = None,
 ) -> ClusterSnapshot:

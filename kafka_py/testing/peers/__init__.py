@@ -6,6 +6,7 @@
     spark_connector.py  Spark's own Kafka connector
     kerberos.py         a Kerberos realm
     token_provider.py   a provider of signed tokens
+    promtool.py         Prometheus' checker of metrics
     wire_client.py      any request, byte for byte
     tcp_proxy.py        a link that a test can cut
     namespaces.py       hosts of their own on Linux
