@@ -2,6 +2,7 @@
 
     bundle/        a support archive without secrets
     cluster_view/  one look at a cluster as plain values
+    directories/   bytes evened out over the log directories of each broker
     doctor/        what is wrong with a cluster, and what repairs it
     exporter/      a cluster as metrics for Prometheus
     groups/        consumer groups: their health, resets

@@ -49,6 +49,10 @@ def add_rows(table: CommandParser) -> None:
     table.option("--demote-brokers", "Let other brokers lead what these lead; nothing is copied.", metavar="Integers")
     table.flag("--fix-racks", "Only spread the replicas of each partition over racks.")
     table.option("--replication-factor", "Give each partition so many replicas.", metavar="Integer", kind=int)
+    table.option("--log-dirs", "Even out bytes over the log directories of each broker, of these brokers or of all; "
+                 "nothing moves between brokers.", metavar="Integers or all")  # fmt: skip
+    table.option("--drain-log-dirs", "Move all replicas from these log directories to others of the same broker: "
+                 "0=/disk1,1=/disk1.", metavar="List")  # fmt: skip
     table.option("--topics", "Only topics whose whole name matches.", metavar="Regular expression")
     table.option("--exclude-topics", "Not topics whose whole name matches.", metavar="Regular expression")
     table.option("--goals", f"The soft goals to reach, in any order: {','.join(SOFT_GOALS)}.", metavar="List",

@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from kafka_py.base.clock import SYSTEM_CLOCK
 from kafka_py.base.ids import TopicPartition
@@ -27,7 +27,7 @@ from kafka_py.operations.rebalancing.carriers import (
 from kafka_py.operations.rebalancing.cluster_input import PLANNED_PARTS, look_notes, plan_cluster_of, unnamed_partitions
 from kafka_py.operations.rebalancing.execution import RebalanceRun, RunTools, cancel_plan
 from kafka_py.operations.rebalancing.model import PlanRequest, Proposal
-from kafka_py.operations.rebalancing.plan_file import PlanState
+from kafka_py.operations.rebalancing.plan_file import Overrides, PlanState
 from kafka_py.operations.rebalancing.planner import propose
 from kafka_py.operations.rebalancing.progress import RunOutcome, RunProgress
 from kafka_py.operations.rebalancing.run_tools import run_tools
@@ -91,6 +91,25 @@ class RunDisplay:
         self._last = ""
 
 
+class InterruptibleRun(Protocol):
+    """A run that can be asked to stop after the running batch, or to cancel it."""
+
+    stop: bool
+    cancel: bool
+
+    async def carry_out(self) -> RunOutcome: ...
+
+
+class RunState(Protocol):
+    """What the end of a run is told from."""
+
+    topics: Overrides
+    brokers: Overrides
+
+    @property
+    def pending(self) -> Sequence[object]: ...
+
+
 async def execute(
     properties: Mapping[str, str], zookeeper: str | None, state: PlanState, path: Path, on_interrupt: str
 ) -> int:
@@ -101,44 +120,55 @@ async def execute(
         run = RebalanceRun(state, tools)
         if on_interrupt == CANCEL and not tools.carrier.can_cancel:
             display.say("Reassignments through ZooKeeper cannot be cancelled: an interrupt ends after the batch.")
-        task = asyncio.ensure_future(run.carry_out())
-        interrupts = 0
-
-        def interrupt() -> None:
-            nonlocal interrupts
-            interrupts += 1
-            wake.set()
-            if interrupts == 1 and on_interrupt != CANCEL:
-                run.stop = True
-                display.say("Interrupted: the running batch is finished; another interrupt cancels it.")
-            elif not run.cancel:
-                run.cancel = True
-                display.say("Interrupted: the running batch is cancelled; another interrupt leaves it as it is.")
-            else:
-                task.cancel()
-
-        with _on_signals(interrupt):
-            try:
-                outcome = await task
-            except asyncio.CancelledError:
-                display.say(f"Left as it is: --resume {path} continues, --cancel {path} cancels what runs.")
-                return INTERRUPTED
-            except Exception:
-                if state.topics or state.brokers:
-                    display.say(f"Throttles are still set: --resume {path} continues, --cancel {path} removes them.")
-                raise
-    return _end(outcome, state, path, display)
+        outcome = await until_interrupted(run, state, path, on_interrupt, display, wake)
+    reasons = {str(partition): step.reason for partition, step in state.steps.items()}
+    return end_of(outcome, "partitions", reasons, state, path, display)
 
 
-def _end(outcome: RunOutcome, state: PlanState, path: Path, display: RunDisplay) -> int:
+async def until_interrupted(
+    run: InterruptibleRun, state: RunState, path: Path, on_interrupt: str, display: RunDisplay, wake: asyncio.Event
+) -> RunOutcome | None:
+    """How a run ended that SIGINT and SIGTERM stop, then cancel, then leave as it is; None for the last."""
+    task = asyncio.ensure_future(run.carry_out())
+    interrupts = 0
+
+    def interrupt() -> None:
+        nonlocal interrupts
+        interrupts += 1
+        wake.set()
+        if interrupts == 1 and on_interrupt != CANCEL:
+            run.stop = True
+            display.say("Interrupted: the running batch is finished; another interrupt cancels it.")
+        elif not run.cancel:
+            run.cancel = True
+            display.say("Interrupted: the running batch is cancelled; another interrupt leaves it as it is.")
+        else:
+            task.cancel()
+
+    with _on_signals(interrupt):
+        try:
+            return await task
+        except asyncio.CancelledError:
+            display.say(f"Left as it is: --resume {path} continues, --cancel {path} cancels what runs.")
+            return None
+        except Exception:
+            if state.topics or state.brokers:
+                display.say(f"Throttles are still set: --resume {path} continues, --cancel {path} removes them.")
+            raise
+
+
+def end_of(
+    outcome: RunOutcome | None, what: str, reasons: Mapping[str, str], state: RunState, path: Path, display: RunDisplay
+) -> int:
+    """Says how a run ended; the exit code. what: is moved. reasons: by name, why something failed, "" if it did not."""
+    if outcome is None:
+        return INTERRUPTED
     if outcome is RunOutcome.COMPLETE:
-        display.say(f"Complete: {len(state.steps)} partitions are in place.")
+        display.say(f"Complete: {len(reasons)} {what} are in place.")
         return 0
-    failed = [f"{tp}: {step.reason}" for tp, step in state.steps.items() if step.reason]
-    for line in failed[:10]:
+    for line in [f"{name}: {reason}" for name, reason in reasons.items() if reason][:10]:
         display.say(line)
-    left = len(state.pending)
-    display.say(f"{str(outcome).capitalize()}: {left} partitions are left; --resume {path} continues.")
+    display.say(f"{str(outcome).capitalize()}: {len(state.pending)} {what} are left; --resume {path} continues.")
     return 1 if outcome is RunOutcome.INCOMPLETE else INTERRUPTED
 
 
@@ -156,12 +186,13 @@ async def cancel(properties: Mapping[str, str], zookeeper: str | None, state: Pl
 async def _tools(
     properties: Mapping[str, str], zookeeper: str | None, path: Path, display: RunDisplay, wake: asyncio.Event
 ) -> AsyncIterator[RunTools]:
-    async with AsyncAdminClient(properties) as admin, _carrier(admin, zookeeper) as carrier:
+    async with AsyncAdminClient(properties) as admin, carrier_of(admin, zookeeper) as carrier:
         yield run_tools(admin, carrier, path, wake, display.show, admin.cluster.clock)
 
 
 @contextlib.asynccontextmanager
-async def _carrier(admin: AsyncAdminClient, zookeeper: str | None) -> AsyncIterator[ReassignmentCarrier]:
+async def carrier_of(admin: AsyncAdminClient, zookeeper: str | None) -> AsyncIterator[ReassignmentCarrier]:
+    """By requests where the brokers take them, else through ZooKeeper. Raises CommandFailed."""
     if await reassigns_by_request(admin):
         yield BrokerCarrier(admin)
     elif zookeeper is None:

@@ -3,6 +3,7 @@
     kafka-py rebalance --bootstrap-server localhost:9092
     kafka-py rebalance --bootstrap-server localhost:9092 --remove-brokers 3 --execute --throttle 50MB
     kafka-py rebalance --bootstrap-server localhost:9092 --resume rebalance.state.json
+    kafka-py rebalance --bootstrap-server localhost:9092 --log-dirs all --execute --throttle 50MB
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from kafka_py.cli.common.command import CommandFailed, UsageError, log_warnings,
 from kafka_py.cli.common.connection_options import admin_properties
 from kafka_py.cli.common.documents import print_document
 from kafka_py.cli.common.whole_files import replace_text
-from kafka_py.cli.rebalancing.rebalance_options import add_rows, capacities_of, request_of
+from kafka_py.cli.rebalancing.rebalance_options import ACTIONS, add_rows, capacities_of, request_of
 from kafka_py.cli.umbrella.options import UmbrellaParser
 
 
@@ -41,6 +42,7 @@ def main(arguments: Sequence[str]) -> int:
         raise UsageError("--throttle is at least 1 byte per second: with less nothing is ever copied")
     if options.resume and options.cancel:
         raise UsageError("--resume and --cancel exclude one another")
+    _refuse_mixtures(options)
     log_warnings()
     from kafka_py.operations.rebalancing.model import RebalanceRefused
 
@@ -48,6 +50,18 @@ def main(arguments: Sequence[str]) -> int:
         return _main(options)
     except (RebalanceRefused, OSError) as error:
         raise CommandFailed(str(error)) from None
+
+
+def _refuse_mixtures(options: argparse.Namespace) -> None:
+    """Moves between log directories are a plan of their own. Raises UsageError."""
+    given = [name for name in ("--log-dirs", "--drain-log-dirs") if getattr(options, name[2:].replace("-", "_"))]
+    if not given:
+        return
+    others = (*ACTIONS, "topics", "exclude_topics", "capacity", "max_bytes", "reassignment_json_file",
+              "rollback_json_file")  # fmt: skip
+    named = [f"--{name.replace('_', '-')}" for name in others if getattr(options, name) not in (None, False)]
+    if len(given) > 1 or named:
+        raise UsageError(f"Only one of {', '.join([*given, *named])} can be asked for at a time")
 
 
 def _main(options: argparse.Namespace) -> int:
@@ -69,8 +83,11 @@ def _continue(options: argparse.Namespace, path: Path) -> int:
     import asyncio
 
     from kafka_py.cli.rebalancing.rebalance_runs import cancel, execute
+    from kafka_py.operations.directories.plan_file import is_of_directories
     from kafka_py.operations.rebalancing.plan_file import read_state
 
+    if is_of_directories(path.read_text(encoding="utf-8")):
+        return _continue_directories(options, path)
     state = read_state(path)
     properties = admin_properties(options)
     if options.cancel:
@@ -81,8 +98,54 @@ def _continue(options: argparse.Namespace, path: Path) -> int:
     return asyncio.run(execute(properties, options.zookeeper, state, path, options.on_interrupt))
 
 
+def _continue_directories(options: argparse.Namespace, path: Path) -> int:
+    """--resume and --cancel of moves between log directories."""
+    import asyncio
+
+    from kafka_py.cli.rebalancing.log_dir_runs import cancel_moves, execute_directories
+    from kafka_py.operations.directories.plan_file import read_directories
+
+    state = read_directories(path)
+    properties = admin_properties(options)
+    if options.cancel:
+        asyncio.run(cancel_moves(properties, options.zookeeper, state, path))
+        return 0
+    if "throttle" in getattr(options, "given", ()):
+        state.throttle = options.throttle
+    return asyncio.run(execute_directories(properties, options.zookeeper, state, path, options.on_interrupt))
+
+
+def _plan_directories(options: argparse.Namespace) -> int:
+    """--log-dirs and --drain-log-dirs: shows the plan, writes it down, and carries it out if that is asked for."""
+    import asyncio
+
+    from kafka_py.cli.rebalancing.log_dir_runs import directories_request, execute_directories, plan_directories
+    from kafka_py.operations.directories.documents import directories_document, directories_lines
+    from kafka_py.operations.directories.plan_file import new_directories_state, write_directories
+    from kafka_py.operations.rebalancing.batches import BatchLimits
+
+    request = directories_request(options.log_dirs, options.drain_log_dirs, options.tolerance)
+    properties = admin_properties(options)
+    path = Path(options.state)
+    if options.execute:
+        _refuse_overwriting(path)
+    planned = asyncio.run(plan_directories(properties, request))
+    if options.output is not None:
+        print_document({**directories_document(planned.proposal), "unseen": list(planned.notes)}, options.output)
+    else:
+        print("\n".join([*directories_lines(planned.proposal), *planned.notes]), flush=True)
+    if not options.execute or not planned.proposal.moves:
+        return 0
+    limits = BatchLimits(options.batch_partitions, options.batch_bytes)
+    state = new_directories_state(planned.proposal, planned.cluster_id, options.throttle, limits)
+    write_directories(path, state)
+    return asyncio.run(execute_directories(properties, options.zookeeper, state, path, options.on_interrupt))
+
+
 def _plan(options: argparse.Namespace) -> int:
     """Shows the plan, writes it down, and carries it out if that is asked for."""
+    if options.log_dirs is not None or options.drain_log_dirs is not None:
+        return _plan_directories(options)
     import asyncio
 
     from kafka_py.cli.rebalancing.rebalance_runs import execute, plan
@@ -119,13 +182,15 @@ def _plan(options: argparse.Namespace) -> int:
 
 def _refuse_overwriting(path: Path) -> None:
     """Raises CommandFailed where the state of an execution that has not ended would be lost."""
+    from kafka_py.operations.directories.plan_file import is_of_directories, parse_directories
     from kafka_py.operations.rebalancing.model import RebalanceRefused
-    from kafka_py.operations.rebalancing.plan_file import read_state
+    from kafka_py.operations.rebalancing.plan_file import parse_state
 
     if not path.exists():
         return
     try:
-        before = read_state(path)
+        text = path.read_text(encoding="utf-8")
+        before = parse_directories(text) if is_of_directories(text) else parse_state(text)
     except RebalanceRefused as error:
         raise CommandFailed(f"{path} would be overwritten: {error}") from None
     if not before.is_finished and (before.topics or before.brokers):

@@ -15,6 +15,7 @@
     summary.py         plans and progress as text
     documents.py       plans as JSON documents
     throttles.py       settings that throttle a set of moves
+    throttling.py      sets them for a batch, restores what was set before
     batches.py         the steps of a plan
     plan_file.py       what is done, in a file
     other_users.py     what others have changed meanwhile

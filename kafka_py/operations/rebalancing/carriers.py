@@ -29,7 +29,19 @@ Settings = Mapping[str, str | None]
 TOPICS, BROKERS = "topics", "brokers"
 
 
-class ReassignmentCarrier(Protocol):
+class SettingsCarrier(Protocol):
+    """Changes settings of topics and brokers."""
+
+    async def overrides(self, kind: str, names: Sequence[str], settings: Sequence[str]) -> dict[str, dict[str, str]]:
+        """Those of the settings that topics or brokers have of their own."""
+        ...
+
+    async def alter(self, kind: str, changes: Mapping[str, Settings]) -> None:
+        """Changes settings of topics or brokers. One that no longer exists is left out."""
+        ...
+
+
+class ReassignmentCarrier(SettingsCarrier, Protocol):
     """Begins, cancels and lists reassignments, and changes settings of topics and brokers."""
 
     can_cancel: bool
@@ -43,14 +55,6 @@ class ReassignmentCarrier(Protocol):
         ...
 
     async def cancel(self, partitions: Collection[TopicPartition]) -> None: ...
-
-    async def overrides(self, kind: str, names: Sequence[str], settings: Sequence[str]) -> dict[str, dict[str, str]]:
-        """Those of the settings that topics or brokers have of their own."""
-        ...
-
-    async def alter(self, kind: str, changes: Mapping[str, Settings]) -> None:
-        """Changes settings of topics or brokers. One that no longer exists is left out."""
-        ...
 
     async def elect(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, str]:
         """Elects preferred leaders; returns what failed, with the reasons."""

@@ -11,12 +11,16 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.metadata import NO_NODE
 from kafka_py.operations.cluster_view.derived import partitions, replica_bytes
 from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot, ViewPart
-from kafka_py.operations.rebalancing.model import PlanBroker, PlanCluster, PlanPartition, RebalanceRefused
+from kafka_py.operations.rebalancing.model import (
+    RESERVE_PERCENT,
+    PlanBroker,
+    PlanCluster,
+    PlanPartition,
+    RebalanceRefused,
+)
 
 PLANNED_PARTS = (ViewPart.TOPICS, ViewPart.LOG_DIRS)
 """What a look has to ask for."""
-RESERVE = 0.05
-"""The part of a disk that replicas leave free, unless a capacity is given: the doctor calls a disk with less full."""
 
 
 def plan_cluster_of(
@@ -62,10 +66,10 @@ def _first(*values: int | None) -> int | None:
 
 
 def disk_capacity(snapshot: ClusterSnapshot, broker: int) -> int | None:
-    """What the replicas of a broker may take together, so that RESERVE of its disks stays free; None if not known.
+    """What the replicas of a broker may take together; None if not known.
 
-    What else is stored there, and what grows with it, is not for replicas. Directories with the same numbers are on one
-    disk.
+    RESERVE_PERCENT of its disks stay free, and what else is stored there stays. Directories with the same numbers are
+    on one disk.
     """
     disks: dict[tuple[int, int], int] = {}
     for directory in snapshot.log_dirs.get(broker, {}).values():
@@ -75,19 +79,23 @@ def disk_capacity(snapshot: ClusterSnapshot, broker: int) -> int | None:
             return None
         disk = directory.total_bytes, directory.usable_bytes
         disks[disk] = disks.get(disk, 0) + sum(info.size_bytes for info in directory.replicas.values())
-    rooms = [held + usable - int(total * RESERVE) for (total, usable), held in disks.items()]
+    rooms = [held + usable - total * RESERVE_PERCENT // 100 for (total, usable), held in disks.items()]
     return max(0, sum(rooms)) if rooms else None
 
 
 def look_notes(snapshot: ClusterSnapshot) -> tuple[str, ...]:
     """What a plan from this look does not take into account."""
-    notes = [
-        f"The sizes on broker {each.broker} are not known: {each}" for each in snapshot.unseen_of(ViewPart.LOG_DIRS)
-    ]
+    notes = unseen_notes(snapshot)
     unnamed = unnamed_partitions(snapshot)
     if unnamed:
         notes.append(f"Brokers hold {len(unnamed)} partitions that the metadata does not name, such as {unnamed[0]}.")
     return tuple(notes)
+
+
+def unseen_notes(snapshot: ClusterSnapshot) -> list[str]:
+    """Brokers that did not tell what is in their log directories."""
+    unseen = snapshot.unseen_of(ViewPart.LOG_DIRS)
+    return [f"The sizes on broker {each.broker} are not known: {each}" for each in unseen]
 
 
 def unnamed_partitions(snapshot: ClusterSnapshot) -> list[TopicPartition]:

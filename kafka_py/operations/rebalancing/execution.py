@@ -17,15 +17,15 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.metadata import PartitionInfo
 from kafka_py.operations.cluster_view.derived import partitions, replica_bytes
 from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot, ViewPart
+from kafka_py.operations.rebalancing import throttling
 from kafka_py.operations.rebalancing.batches import next_batch
-from kafka_py.operations.rebalancing.carriers import BROKERS, TOPICS, ReassignmentCarrier
+from kafka_py.operations.rebalancing.carriers import ReassignmentCarrier
 from kafka_py.operations.rebalancing.model import PartitionChange, RebalanceRefused
 from kafka_py.operations.rebalancing.other_users import Running, belongs_to, changed_by_others, is_between
-from kafka_py.operations.rebalancing.plan_file import Overrides, PlanState, StepState
+from kafka_py.operations.rebalancing.plan_file import PlanState, StepState
 from kafka_py.operations.rebalancing.progress import RunOutcome, RunProgress, copied_of, seconds_left
 from kafka_py.operations.rebalancing.throttles import (
     REPLICATION_RATES,
-    TOPIC_THROTTLES,
     Moves,
     ReplicaMove,
     moving_brokers,
@@ -227,25 +227,13 @@ class RebalanceRun:
     # ---- throttles
 
     async def _set_throttles(self, moves: Moves, live: set[int]) -> None:
-        """Writes down what was set before, then sets the throttles of the batch."""
         throttle, tools = self.state.throttle, self._tools
         topics = topic_throttles(moves) if throttle is not None else {}
         brokers = [str(each) for each in moving_brokers(moves) if each in live] if topics else []
-        before: tuple[Overrides, Overrides] = ({}, {})
-        for kept, kind, names, settings in (
-            (before[0], TOPICS, list(topics), TOPIC_THROTTLES), (before[1], BROKERS, brokers, REPLICATION_RATES),
-        ):  # fmt: skip
-            found = await tools.carrier.overrides(kind, names, settings) if names else {}
-            for name in names:
-                kept[name] = {setting: found.get(name, {}).get(setting) for setting in settings}
-        # A throttle that an interrupted run has left is not what was there before.
-        self.state.topics = {**before[0], **self.state.topics}
-        self.state.brokers = {**before[1], **self.state.brokers}
-        await tools.keep(self.state)
-        if topics:
-            rates = dict.fromkeys(REPLICATION_RATES, str(throttle))
-            await tools.carrier.alter(BROKERS, dict.fromkeys(brokers, rates))
-            await tools.carrier.alter(TOPICS, topics)
+        rates = dict.fromkeys(REPLICATION_RATES, str(throttle))
+        await throttling.set_throttles(
+            self.state, tools.carrier, lambda: tools.keep(self.state), topics, dict.fromkeys(brokers, rates)
+        )
 
     async def _clear_throttles(self) -> None:
         await clear_throttles(self.state, self._tools)
@@ -302,16 +290,11 @@ class RebalanceRun:
 
 async def clear_throttles(state: PlanState, tools: RunTools) -> None:
     """Restores what was set before the throttles of a plan; those of brokers that are not live stay in the state."""
-    if not state.topics and not state.brokers:
-        return
-    if state.topics:
-        await tools.carrier.alter(TOPICS, state.topics)
-    live = set(map(str, (await tools.look([])).nodes))
-    reached = {name: settings for name, settings in state.brokers.items() if name in live}
-    if reached:
-        await tools.carrier.alter(BROKERS, reached)
-    state.topics, state.brokers = {}, {name: state.brokers[name] for name in state.brokers if name not in reached}
-    await tools.keep(state)
+
+    async def live() -> Collection[int]:
+        return (await tools.look([])).nodes
+
+    await throttling.clear_throttles(state, tools.carrier, lambda: tools.keep(state), live)
 
 
 async def restore_order(state: PlanState, tools: RunTools) -> None:

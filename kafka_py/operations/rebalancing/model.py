@@ -14,6 +14,8 @@ from typing import NamedTuple
 from kafka_py.base.ids import TopicPartition
 
 DEFAULT_TOLERANCE_PERCENT = 10
+RESERVE_PERCENT = 5
+"""How much of a disk plans leave free, unless a capacity is given: the doctor calls a disk with less full."""
 
 
 class RebalanceRefused(Exception):

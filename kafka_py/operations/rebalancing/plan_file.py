@@ -112,7 +112,7 @@ def parse_state(text: str) -> PlanState:
             document["cluster_id"], document["action"], {step.change.partition: step for step in steps},
             [TopicPartition(str(topic), int(number)) for topic, number in document["elections"]],
             document["throttle"], BatchLimits(int(document["batch_partitions"]), int(document["batch_bytes"])),
-            _overrides(document["throttled_topics"]), _overrides(document["throttled_brokers"]),
+            overrides_of(document["throttled_topics"]), overrides_of(document["throttled_brokers"]),
             bool(document["finished"]),
         )  # fmt: skip
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -131,7 +131,8 @@ def _ids(values: Sequence[Any]) -> tuple[int, ...]:
     return tuple(int(value) for value in values)
 
 
-def _overrides(values: Mapping[str, Mapping[str, str | None]]) -> Overrides:
+def overrides_of(values: Mapping[str, Mapping[str, str | None]]) -> Overrides:
+    """What a file has of settings that were set before. Raises TypeError, ValueError, AttributeError."""
     return {str(name): dict(settings) for name, settings in values.items()}
 
 
@@ -141,13 +142,23 @@ def read_state(path: Path) -> PlanState:
 
 
 def write_state(path: Path, state: PlanState) -> None:
-    """Replaces the file: readers see the previous state or the new one, after a crash as well. Raises OSError."""
+    """Replaces the file. Raises OSError."""
+    write_whole(path, state_text(state))
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Replaces a file: readers see the previous text or the new one, after a crash as well. Raises OSError."""
     fresh = path.with_name(f"{path.name}.new")
     with fresh.open("w", encoding="utf-8") as file:
-        file.write(state_text(state))
+        file.write(text)
         file.flush()
         os.fsync(file.fileno())
     fresh.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 @contextmanager

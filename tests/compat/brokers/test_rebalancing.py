@@ -10,13 +10,14 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from acknowledged import Load, bootstrap_of, check_replica, log_bytes, until
 from old_broker import OldBroker
+from uneven_directories import UnevenDirectories
 
 from kafka_py.clients.admin.client import AdminClient
 from kafka_py.clients.admin.resources import ConfigResource, ConfigResourceType, ConfigSource
@@ -35,7 +36,7 @@ SETTINGS = {
     "log.cleaner.dedupe.buffer.size": LEAST_CLEANER_BYTES, "auto.leader.rebalance.enable": "false",
     "controlled.shutdown.enable": "false",
 }  # fmt: skip
-MAKES: dict[str, type[AnyBroker]] = {"apache": ApacheBroker, "ours": BrokerProcess, "old": OldBroker}
+MAKES: Mapping[str, Callable[..., AnyBroker]] = {"apache": ApacheBroker, "ours": BrokerProcess, "old": OldBroker}
 OLD_VERSION = "1.1.1"
 MOST_INTERRUPTIONS = 8
 
@@ -200,3 +201,10 @@ def test_old_brokers_are_rebalanced_through_zookeeper(skewed: Skewed) -> None:
     assert (again["moves"], again["elections"], again["violations_after"]) == ([], [], [])
     load.end()
     skewed.check_end(load)
+
+
+@on("apache", "ours")
+def test_brokers_of_both_makes_even_out_their_log_directories(skewed: Skewed) -> None:
+    uneven = UnevenDirectories(skewed.brokers, skewed.folder)
+    uneven.even_out()
+    uneven.drain()
