@@ -9,6 +9,7 @@ SECTIONS: dict[str, list[str]] = {
         "manager.md",
         "browsing-messages.md",
         "metrics.md",
+        "dashboards.md",
         "doctor.md",
         "rebalancing.md",
         "groups.md",

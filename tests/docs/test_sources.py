@@ -24,6 +24,7 @@ STANDARDS = (
     r"the ZooKeeper (programmer's|command line) guide",
     r"the Java Virtual Machine Specification, chapter [\d.]+",
     r"the text exposition format [\d.]+ of Prometheus",
+    r"(Prometheus'|Grafana's|kafka_exporter's) documentation, [A-Z][\w ]+",
     r"the example rules of its JMX exporter and those of Strimzi for percentages and attributes",
     r"Spark's Structured Streaming \+ Kafka integration guide",
     r"PySpark's Python Data Source API",

@@ -18,4 +18,5 @@
     doctor.py      what is wrong with a cluster
     rebalance.py   spreads partitions over brokers
     bundle.py      a support archive
+    dashboards.py  dashboards and alert rules
 """

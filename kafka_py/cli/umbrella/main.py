@@ -30,6 +30,7 @@ COMMANDS = {
     "replace": "replaces brokers of Apache Kafka by kafka_py's one by one, or back",
     "rebalance": "spreads partitions over brokers, in throttled steps",
     "bundle": "logs, settings without secrets, metrics and states in one archive",
+    "dashboards": "dashboards for Grafana and alert rules for Prometheus, as files",
 }
 """Modules in umbrella/, and what they are for."""
 

@@ -1,0 +1,75 @@
+"""The dashboard of consumer groups, by the metrics of kafka_exporter, which `kafka-py exporter` has as well."""
+
+from __future__ import annotations
+
+from kafka_py.operations.dashboards import expressions as shared
+from kafka_py.operations.dashboards.panels import (
+    WARN_ABOVE_0,
+    Dashboard,
+    Panel,
+    PanelKind,
+    Query,
+    Row,
+    Unit,
+    series,
+    stat,
+)
+from kafka_py.operations.dashboards.variables import GROUP, GROUP_TOPIC, exporter_variable
+
+_LAG = "(kafka_consumergroup_lag{@exporter,@groups,@topics} >= 0)"
+"""It is -1 where the group has committed nothing."""
+_READ = "sum by (consumergroup, topic) (rate(kafka_consumergroup_current_offset{@exporter,@groups,@topics}[@window]))"
+_WRITTEN = "sum by (topic) (rate(kafka_topic_partition_current_offset{@exporter,@topics}[@window]))"
+
+_STATE = Row("State", (
+    stat("Groups", "Of the selection.",
+         "count(count by (consumergroup) (kafka_consumergroup_members{@exporter,@groups}))"),
+    stat("Members", "Consumers in these groups.", "sum(kafka_consumergroup_members{@exporter,@groups})"),
+    stat("Lag", "Records that were written and not committed yet.", f"sum{_LAG}"),
+    stat("Groups with lag, without members", "No consumer reads what waits there.",
+         f"count({shared.LAG_WITHOUT_MEMBERS} > 0) or vector(0)", *WARN_ABOVE_0),
+    stat("Brokers", "Known to the exporter.", "max(kafka_brokers{@exporter})"),
+    stat("Partitions", "Of the selected topics.", "sum(kafka_topic_partitions{@exporter,@topics})"),
+))  # fmt: skip
+
+_LAGS = Row("Lag", (
+    series("Lag", "Records that were written and not committed yet.",
+           Query(f"sum by (consumergroup, topic) {_LAG}", "{{consumergroup}} {{topic}}")),
+    series("Largest lag of a partition", "One partition far behind: a slow consumer, or a record that it fails on.",
+           Query(f"max by (consumergroup, topic) {_LAG}", "{{consumergroup}} {{topic}}")),
+    series("Change of lag", "Above 0 for long: the group will not catch up.",
+           Query("sum by (consumergroup, topic) (deriv(kafka_consumergroup_lag{@exporter,@groups,@topics}[@window]))",
+                 "{{consumergroup}} {{topic}}"), unit=Unit.RECORDS_PER_S),
+    series("Read", "Records per second, by committed offsets.", Query(_READ, "{{consumergroup}} {{topic}}"),
+           unit=Unit.RECORDS_PER_S),
+    series("Written", "Records per second, by log end offsets.", Query(_WRITTEN, "{{topic}}"),
+           unit=Unit.RECORDS_PER_S),
+    series("Behind", "Lag by the records written per second: roughly how old the next record is.",
+           Query(f"sum by (consumergroup, topic) {_LAG} / on (topic) group_left {_WRITTEN}",
+                 "{{consumergroup}} {{topic}}"), unit=Unit.S),
+    series("Age of the next record", "As `kafka-py exporter` knows it from earlier log ends; other exporters do not.",
+           Query("max by (consumergroup, topic) (kafka_consumergroup_lag_seconds{@exporter,@groups,@topics})",
+                 "{{consumergroup}} {{topic}}"), unit=Unit.S),
+    series("Members", "Consumers of a group.",
+           Query("sum by (consumergroup) (kafka_consumergroup_members{@exporter,@groups})", "{{consumergroup}}")),
+    series("Partitions that are read", "With a committed offset, of all that the topic has.",
+           Query("count by (consumergroup, topic)"
+                 " (kafka_consumergroup_current_offset{@exporter,@groups,@topics} >= 0)",
+                 "{{consumergroup}} {{topic}}"),
+           Query("sum by (topic) (kafka_topic_partitions{@exporter,@topics})", "{{topic}} all")),
+    series("Partitions without a leader", "As `kafka-py exporter` sees them; other exporters do not.",
+           Query("sum by (topic) (kafka_topic_partitions_without_leader{@exporter,@topics})", "{{topic}}")),
+    series("Under-replicated partitions", "Of the selected topics, as the exporter sees them.",
+           Query("sum by (topic) (kafka_topic_partition_under_replicated_partition{@exporter,@topics})", "{{topic}}")),
+    Panel("Partitions", "Committed offset and lag of each partition.",
+          (Query("kafka_consumergroup_current_offset{@exporter,@groups,@topics}", "Committed offset"),
+           Query(_LAG, "Lag")), kind=PanelKind.TABLE, width=24, height=10),
+))  # fmt: skip
+
+
+def dashboard(exporter_job: str) -> Dashboard:
+    """exporter_job: the exporter's scrape job that is chosen at first."""
+    return Dashboard(
+        "kafka_py-groups", "Kafka: consumer groups", "Lag and members of consumer groups.",
+        (exporter_variable(exporter_job), GROUP, GROUP_TOPIC), (_STATE, _LAGS),
+    )  # fmt: skip
