@@ -19,6 +19,7 @@ TABLES = {
 }
 LONG_FUNCTIONS = {
     "kafka_py/clients/producer/accumulator.py: append": "runs for every record that is sent; a call would cost more",
+    "kafka_py/records/filtering.py: outline_records": "the loop of compaction over every record, varints in line",
     "kafka_py/records/record.py: parse_some": "the loop that reads every record, with its varints in line",
     "kafka_py/records/survey.py: advance": "the loop that walks over every record, with its varints in line",
 }

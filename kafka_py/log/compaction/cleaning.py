@@ -7,7 +7,7 @@ Source: docs/reference/log.md, sections 15 and 16.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from time import sleep as system_sleep
@@ -24,17 +24,8 @@ from kafka_py.log.segments.scanning import iter_file_batches, iter_file_headers
 from kafka_py.log.segments.segment import Segment
 from kafka_py.log.segments.time_index import TimeOffset
 from kafka_py.log.segments.txn_index import AbortedTxn, TxnIndex
-from kafka_py.records.batch import (
-    MAGIC,
-    BatchHeader,
-    CorruptBatch,
-    Record,
-    decode_records,
-    iter_record_pieces,
-    read_header,
-    verify_crc,
-)
-from kafka_py.records.legacy_records import LegacyRecord
+from kafka_py.records.batch import MAGIC, BatchHeader, CorruptBatch, decode_records, read_header, verify_crc
+from kafka_py.records.filtering import iter_outlines
 from kafka_py.records.legacy_records import iter_record_pieces as iter_old_pieces
 
 WORK_MS = 1.0
@@ -118,7 +109,9 @@ class CleanJob:
             self._fill(place, keys, CleanedTransactionMetadata(dirty))
             self.end_offset = keys.latest + 1
             self.table_fullness = keys.fullness
-            record_filter = RecordFilter(keys, CleanedTransactionMetadata(aborted), self.producers, self.first_dirty)
+            record_filter = RecordFilter(
+                keys, CleanedTransactionMetadata(aborted), self.producers, self.first_dirty, self._pause
+            )
             parts = [part for part in self.parts if part.base_offset < self.end_offset]
             max_index = self.config.segment_index_bytes
             for group in group_parts(parts, self.config.segment_bytes, max_index, self.end):
@@ -222,9 +215,11 @@ class CleanJob:
             transactions.marker(header, markers[0] if markers else None)
             return True
         is_dropped = transactions.data(header)
-        for records in _pieces(batch, header):
-            self.records_read += len(records)
-            if not is_dropped and not keys.add(records, self.first_dirty):
+        for offsets, keys_there in _keys_of(batch, header):
+            self.records_read += len(offsets)
+            if header.magic == MAGIC and not header.base_offset <= offsets[0] <= offsets[-1] <= header.last_offset:
+                keys.is_ordered = False
+            if not is_dropped and not keys.add(offsets, keys_there, self.first_dirty):
                 return False
         return True
 
@@ -315,6 +310,11 @@ class CleanJob:
         self._work_began_ms = self.clock.monotonic_ms()
 
 
-def _pieces(batch: memoryview, header: BatchHeader) -> Iterable[list[Record] | list[LegacyRecord]]:
-    """The records of a batch of any format, a few at a time. Raises CorruptBatch."""
-    return iter_record_pieces(batch, header=header) if header.magic == MAGIC else iter_old_pieces(batch, 0)
+def _keys_of(batch: memoryview, header: BatchHeader) -> Iterator[tuple[list[int], list[bytes | None]]]:
+    """Offsets and keys of the records of a batch of any format, a few at a time. Raises CorruptBatch."""
+    if header.magic == MAGIC:
+        for outlines in iter_outlines(batch, header):
+            yield outlines.offsets, outlines.keys
+    else:
+        for records in iter_old_pieces(batch, 0):
+            yield [record.offset for record in records], [record.key for record in records]

@@ -7,25 +7,18 @@ Source: docs/reference/log.md, section 15; KIP-58 (compaction lag), KIP-354 (lon
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from kafka_py.log.compaction.key_offsets import KeyOffsets
+from kafka_py.log.compaction.key_offsets import NO_KEY, KeyOffsets, LatestOffsets
 from kafka_py.log.segments.txn_index import AbortedTxn
-from kafka_py.records.batch import (
-    MAGIC,
-    BatchHeader,
-    Record,
-    TimestampType,
-    decode_records,
-    iter_record_pieces,
-    verify_crc,
-)
-from kafka_py.records.builder import BatchBuilder, empty_batch
+from kafka_py.records.batch import MAGIC, BatchHeader, Record, decode_records, verify_crc
+from kafka_py.records.builder import empty_batch
 from kafka_py.records.control import ControlType, read_control_type
+from kafka_py.records.filtering import RecordOutlines, batch_of, iter_outlines
 from kafka_py.records.legacy_builder import LegacyBuilder
 from kafka_py.records.legacy_records import EntryContents, LegacyRecord, open_entry, parse_entries
-from kafka_py.records.survey import AT_ONCE
+from kafka_py.records.survey import AT_ONCE, no_pause
 
 MAX_OFFSET_SPAN = (1 << 31) - 1
 MOST_MERGED = 8
@@ -167,14 +160,11 @@ class LastBatch(NamedTuple):
 # ---- records
 
 
-AnyRecord = TypeVar("AnyRecord", Record, LegacyRecord)
-
-
 class RecordFilter:
     """Decides batch by batch which records are retained, from the first batch of the log on.
 
-    keys: the last offset of each key of the dirty part, which begins at first_dirty. producers: by id, those that have
-        not expired.
+    keys: the last offset of each key of the dirty part, which begins at first_dirty and whose records have all been
+        read. producers: by id, those that have not expired. pause: see LatestOffsets.
     """
 
     def __init__(
@@ -183,8 +173,10 @@ class RecordFilter:
         transactions: CleanedTransactionMetadata,
         producers: Mapping[int, LastBatch],
         first_dirty: int,
+        pause: Callable[[], None] = no_pause,
     ) -> None:
         self._keys = keys
+        self._latest_offsets = LatestOffsets(keys, first_dirty, pause)
         self.transactions = transactions
         self._producers = producers
         self._first_dirty = first_dirty
@@ -199,26 +191,41 @@ class RecordFilter:
         verify_crc(batch, 0, header)  # a batch that is rebuilt would get a checksum that hides the damage
         if header.magic < MAGIC:
             return self._retained_old(batch, header, keeps_deletes)
-        kept: Iterable[Record] = ()
+        kept: Iterable[tuple[RecordOutlines, list[int]]] = ()
         if header.is_control:
             records = decode_records(batch, header=header)
             is_spent = self.transactions.marker(header, records[0] if records else None)
             kept_count = 0 if is_spent and not keeps_deletes else len(records)
         elif self.transactions.data(header):
             kept_count = 0
+        elif self._latest_offsets.covers(header.base_offset, header.last_offset):
+            kept_count = self._latest_offsets.count(header.base_offset, header.last_offset)
+            if kept_count < header.record_count:
+                kept = self._latest(batch, header)
         elif header.record_count <= MOST_AT_ONCE:
             kept = list(self._staying(batch, header, keeps_deletes))
-            kept_count = len(kept)
+            kept_count = sum(len(indexes) for _, indexes in kept)
         else:  # read twice rather than held in memory as records
             kept = self._staying(batch, header, keeps_deletes)
-            kept_count = sum(1 for _ in self._staying(batch, header, keeps_deletes))
+            kept_count = sum(len(indexes) for _, indexes in self._staying(batch, header, keeps_deletes))
         self.records_kept += kept_count
         if kept_count and kept_count == header.record_count:
             return batch
         if kept_count:
-            return _rebuilt(header, kept)
+            return batch_of(header, kept)
         last = self._producers.get(header.producer_id) if header.producer_id >= 0 else None
         return empty_batch(header) if last is not None and last.is_in(header) else None
+
+    def _latest(self, batch: memoryview, header: BatchHeader) -> Iterator[tuple[RecordOutlines, list[int]]]:
+        """Those that stay of a batch of the dirty part, where tombstones stay as well (see _staying_of)."""
+        for records in iter_outlines(batch, header):
+            yield records, self._latest_offsets.chosen(records.offsets)
+
+    def _staying(
+        self, batch: memoryview, header: BatchHeader, keeps_deletes: bool
+    ) -> Iterator[tuple[RecordOutlines, list[int]]]:
+        for records in iter_outlines(batch, header):
+            yield records, self._staying_of(records.offsets, records.keys, records.tombstones, keeps_deletes)
 
     def _retained_old(self, batch: memoryview, header: BatchHeader, keeps_deletes: bool) -> memoryview | bytes | None:
         """As `retained`, of an entry of format 0 or 1, plain or compressed."""
@@ -237,45 +244,30 @@ class RecordFilter:
 
     def _staying_in_entry(self, contents: EntryContents, keeps_deletes: bool) -> Iterator[LegacyRecord]:
         for first in range(0, contents.record_count, AT_ONCE):
-            yield from self._staying_of(parse_entries(contents, first, first + AT_ONCE), keeps_deletes)
+            records = parse_entries(contents, first, first + AT_ONCE)
+            tombstones = [index for index, record in enumerate(records) if record.value is None]
+            offsets, keys = [record.offset for record in records], [record.key for record in records]
+            for index in self._staying_of(offsets, keys, tombstones, keeps_deletes):
+                yield records[index]
 
-    def _staying(self, batch: memoryview, header: BatchHeader, keeps_deletes: bool) -> Iterator[Record]:
-        for piece in iter_record_pieces(batch, header=header):
-            yield from self._staying_of(piece, keeps_deletes)
+    def _staying_of(
+        self, offsets: Sequence[int], keys: Sequence[bytes | None], tombstones: Sequence[int], keeps_deletes: bool
+    ) -> list[int]:
+        """Indexes of those that stay: what is not covered by the table, and the last record of each key.
 
-    def _staying_of(self, records: list[AnyRecord], keeps_deletes: bool) -> list[AnyRecord]:
-        """Those that stay: what is not covered by the table, and the last record of each key.
-
-        A tombstone of the dirty part stays as well, because the log may hold an older value of its key until this
-        compaction is swapped in as a whole.
+        tombstones: indexes of those without a value. One of the dirty part stays as well, because the log may hold an
+        older value of its key until this compaction is swapped in as a whole.
         """
-        latest, first_kept = self._keys.latest, -1 if keeps_deletes else self._first_dirty
+        latest, lasts = self._keys.latest, self._keys.last_offsets(keys)
+        if tombstones and not keeps_deletes:
+            for index in tombstones:
+                if offsets[index] < self._first_dirty:
+                    lasts[index] = NO_KEY
         return [
-            record
-            for record, last in zip(records, self._keys.last_offsets(records), strict=True)
-            if (offset := record[0]) > latest
-            or (offset >= last and record[2] is not None and (record[3] is not None or offset >= first_kept))
+            index
+            for index, (offset, last) in enumerate(zip(offsets, lasts, strict=True))
+            if offset >= last or offset > latest
         ]
-
-
-def _rebuilt(header: BatchHeader, records: Iterable[Record]) -> bytes:
-    """The batch with only these records; their offsets and the batch's base and last offset do not change."""
-    builder = BatchBuilder(
-        header.codec,
-        base_offset=header.base_offset,
-        timestamp_type=header.timestamp_type,
-        log_append_time_ms=header.max_timestamp if header.timestamp_type is TimestampType.LOG_APPEND_TIME else -1,
-        producer_id=header.producer_id,
-        producer_epoch=header.producer_epoch,
-        base_sequence=header.base_sequence,
-        transactional=header.is_transactional,
-        control=header.is_control,
-        leader_epoch=header.partition_leader_epoch,
-    )
-    for offset, timestamp, key, value, headers in records:
-        builder.append_at(offset, timestamp, key, value, headers)
-    builder.last_offset_delta = header.last_offset_delta
-    return builder.build()
 
 
 def _rebuilt_entry(header: BatchHeader, records: Iterable[LegacyRecord]) -> bytes:

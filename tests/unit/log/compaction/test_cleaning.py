@@ -1,13 +1,18 @@
-"""One compaction pauses, keeps to its bound and can be stopped."""
+"""One compaction pauses, keeps to its bound, can be stopped, and reads no more than it must."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from kafka_py.log.compaction import compaction
 from kafka_py.log.compaction.cleaning import Stopped
 from kafka_py.log.dirtiness import dirtiness_of
+from kafka_py.records.batch import BatchHeader
+from kafka_py.records.builder import BatchBuilder
 
-from ..compacted_logs import HurryingClock, three_segments
+from ..compacted_logs import HurryingClock, World, job_of, three_segments
 
 
 def test_a_stopped_cleaning_has_no_effect() -> None:
@@ -28,5 +33,37 @@ def test_it_pauses_and_keeps_to_the_bound_of_its_reads_and_writes() -> None:
     job = world.log.compaction.clean_job(found, **limits, sleep=pauses.append)
     job.clock = HurryingClock(world.clock)
     job.run()
-    assert len(pauses) == 9, "three batches: counted, looked at, sifted"
+    assert len(pauses) == 10, "three batches: counted, looked at, sifted; and once when the latest offsets are marked"
     assert max(pauses) == 1.0
+
+
+def test_what_stays_of_the_dirty_part_is_known_without_another_look_at_its_records(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Only a batch of which a part stays is read again: here one of four."""
+    world, read = World(), list[int]()
+    for pair in ("a1 b1", "c1 d1", "a2 c2", "b2 e1"):
+        world.put(*((row[0], row[1]) for row in pair.split()))
+    outlines = compaction.iter_outlines
+
+    def noted(batch: memoryview, header: BatchHeader) -> Any:
+        read.append(header.base_offset)
+        return outlines(batch, header)
+
+    monkeypatch.setattr(compaction, "iter_outlines", noted)
+    job = job_of(world)
+    assert (job.records_read, job.records_kept, read) == (8, 5, [2])
+
+
+def test_records_beyond_the_offsets_of_their_batch_are_looked_up_by_their_keys() -> None:
+    """By its offset alone such a record would be taken for one of no later batch, and so be lost."""
+    world = World()
+    for base_offset, keys, last_offset_delta in ((0, (b"a", b"b", b"c"), 0), (5, (b"a",), 0)):
+        made = BatchBuilder(base_offset=base_offset, leader_epoch=0)
+        for key in keys:
+            made.append(1000, key, b"v")
+        made.last_offset_delta = last_offset_delta
+        world.log.append_as_follower(memoryview(bytearray(made.build())), world.clock.wall_ms())
+    world.log.update_high_watermark(world.log.log_end_offset)
+    world.log.roll(world.clock.wall_ms())
+    assert job_of(world).records_kept == 3

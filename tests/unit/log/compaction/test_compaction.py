@@ -77,7 +77,7 @@ def filter_with(
     keys: dict[bytes, int], latest: int, producers: dict[int, LastBatch] | None = None, first_dirty: int = 1 << 62
 ) -> RecordFilter:
     table = KeyOffsets(24 * 100, 0.9)
-    assert table.add([Record(offset, 0, key, b"", ()) for key, offset in keys.items()], 0)
+    assert table.add(list(keys.values()), list(keys), 0)
     table.latest = latest
     return RecordFilter(table, CleanedTransactionMetadata(), producers or {}, first_dirty=first_dirty)
 
@@ -370,7 +370,7 @@ def test_the_records_that_stay_are_those_of_the_rules_one_by_one() -> None:
                     break
                 last[key] = latest = offset
         for some in batches:
-            if not table.add([Record(row[0], 0, *row[1:], ()) for row in rows_of(some)], first_dirty):
+            if not table.add([row[0] for row in rows_of(some)], [row[1] for row in rows_of(some)], first_dirty):
                 break
         expected = [
             offset for offset, key, value in rows

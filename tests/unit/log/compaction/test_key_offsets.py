@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from crc32c import crc32c
 
-from kafka_py.log.compaction.key_offsets import KeyOffsets, most_keys
-from kafka_py.records.batch import Record
+from kafka_py.log.compaction import key_offsets
+from kafka_py.log.compaction.key_offsets import NO_KEY, KeyOffsets, LatestOffsets, most_keys
 
 MIB = 1 << 20
 
@@ -15,32 +16,32 @@ def test_the_worked_example_of_capacity() -> None:
     assert most_keys(128 * MIB, 0.9) == 5033164
 
 
-def record(offset: int, key: bytes | None) -> Record:
-    return Record(offset, 0, key, b"", ())
+def added(table: KeyOffsets, *rows: tuple[int, bytes | None], first_offset: int = 0) -> bool:
+    return table.add([offset for offset, _ in rows], [key for _, key in rows], first_offset)
 
 
 def last_of(table: KeyOffsets, *keys: bytes | None) -> list[int]:
-    return table.last_offsets([record(0, key) for key in keys])
+    return table.last_offsets(keys)
 
 
 def test_the_last_offset_added_counts() -> None:
     table = KeyOffsets(24 * 100, 0.9)
     assert last_of(table, b"a", b"") == [-1, -1]
-    assert table.add([record(3, b"a"), record(4, b"b"), record(5, None), record(9, b"a")], 0)
-    assert last_of(table, b"a", b"b", b"", None) == [9, 4, -1, -1]
+    assert added(table, (3, b"a"), (4, b"b"), (5, None), (9, b"a"))
+    assert last_of(table, b"a", b"b", b"", None) == [9, 4, -1, NO_KEY]
     assert (table.latest, table.count) == (9, 2)
 
 
 def test_records_below_the_first_offset_are_left_out() -> None:
     table = KeyOffsets(24 * 100, 0.9)
-    assert table.add([record(3, b"a"), record(4, b"b")], 4)
+    assert added(table, (3, b"a"), (4, b"b"), first_offset=4)
     assert last_of(table, b"a", b"b") == [-1, 4]
 
 
 def test_it_takes_as_many_keys_as_its_load_factor_says() -> None:
     table = KeyOffsets(24 * 100, 0.9)
-    assert table.add([record(number, b"%d" % number) for number in range(90)], 0)
-    assert not table.add([record(number, b"%d" % number) for number in range(90, 95)], 0)
+    assert added(table, *((number, b"%d" % number) for number in range(90)))
+    assert not added(table, *((number, b"%d" % number) for number in range(90, 95)))
     assert (table.latest, table.count) == (89, 90)
     assert last_of(table, *(b"%d" % number for number in range(91))) == [*range(90), -1]
 
@@ -52,7 +53,7 @@ def test_it_equals_a_map() -> None:
     for first in range(0, 4000, 10):
         rows = [(first + index, b"k" * rng.randrange(3) + b"%d" % rng.randrange(170)) for index in range(9)]
         rows += [(first + 9, b"")]
-        assert table.add([record(*row) for row in rows], 0)
+        assert added(table, *rows)
         expected.update((key, offset) for offset, key in rows)
     assert table.count == len(expected) > 500
     assert last_of(table, *expected) == list(expected.values())
@@ -60,8 +61,8 @@ def test_it_equals_a_map() -> None:
 
 def test_the_smallest_table_takes_a_key() -> None:
     table = KeyOffsets(0, 0.9)
-    assert table.add([record(1, b"a")], 0)
-    assert not table.add([record(2, b"b")], 0)
+    assert added(table, (1, b"a"))
+    assert not added(table, (2, b"b"))
     assert last_of(table, b"a", b"b") == [1, -1]
     table.close()
 
@@ -73,7 +74,58 @@ def test_keys_of_the_same_length_and_checksum_are_different_keys() -> None:
     assert all(crc32c(one) == crc32c(other) for one, other in pairs)
     for one, other in pairs:  # the second begins its search where the first is, in many of them
         table = KeyOffsets(24 * 3, 1.0)
-        assert table.add([record(1, one)], 0)
+        assert added(table, (1, one))
         assert last_of(table, one, other) == [1, -1]
-        assert table.add([record(2, other)], 0)
+        assert added(table, (2, other))
         assert last_of(table, one, other) == [1, 2]
+
+
+def test_offsets_that_do_not_rise_are_noted() -> None:
+    for rows, is_ordered in (
+        ([(1, b"a"), (4, None), (5, b"a")], True),
+        ([(1, b"a"), (1, b"b")], False),
+        ([(5, b"a"), (4, b"b")], False),
+        ([(5, None), (4, b"b")], False),
+    ):
+        table = KeyOffsets(24 * 100, 0.9)
+        assert added(table, *rows)
+        assert table.is_ordered is is_ordered
+        table = KeyOffsets(24 * 100, 0.9)
+        for row in rows:
+            assert added(table, row)
+            table.cover(row[0])
+        assert table.is_ordered is is_ordered, "the batches before count as well"
+
+
+@pytest.mark.parametrize("window", [1 << 24, 7, 10])
+def test_the_latest_offsets_are_those_of_the_table(window: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one window or in many that follow the batches; the first offset of all is among them."""
+    monkeypatch.setattr(key_offsets, "MARKS", window)
+    monkeypatch.setattr(key_offsets, "_SLOTS_AT_ONCE", 16)
+    rng = random.Random(3)
+    table, last, pauses = KeyOffsets(24 * 100, 0.9), dict[bytes, int](), list[int]()
+    rows = [(0, b"once"), *((offset, b"%d" % rng.randrange(30)) for offset in range(1, 200))]
+    assert added(table, *rows)
+    last.update((key, offset) for offset, key in rows)
+    latest = LatestOffsets(table, 0, lambda: pauses.append(1))
+    for first in range(0, 200, 5):
+        offsets = range(first, first + 5)
+        assert latest.covers(first, first + 4)
+        expected = [index for index, offset in enumerate(offsets) if offset in last.values()]
+        assert latest.chosen(offsets) == expected and latest.count(first, first + 4) == len(expected)
+    assert len(pauses) == 7 * (1 if window > 200 else 40 if window == 7 else 20)
+
+
+def test_latest_offsets_tell_nothing_of_what_was_not_added_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = KeyOffsets(24 * 100, 0.9)
+    assert added(table, (10, b"a"), (12, b"b"))
+    latest = LatestOffsets(table, 10)
+    assert latest.covers(10, 12) and latest.covers(12, 12)
+    assert not latest.covers(9, 12), "of the clean part"
+    assert not latest.covers(12, 13), "the table was full before"
+    assert not latest.covers(12, 11), "a header with an impossible offset"
+    table.is_ordered = False
+    assert not latest.covers(10, 12)
+    table.is_ordered = True
+    monkeypatch.setattr(key_offsets, "MARKS", 2)
+    assert not latest.covers(10, 12), "more offsets than there are marks"
