@@ -5,6 +5,7 @@
     services.py  the parts of a running manager
     app.py       the ASGI application
     server.py    serves it
+    examinations.py  examinations by the doctor, in the background
     rebalance_jobs.py  rebalances that the manager carries out
     history/     samples and events of clusters over time
     messages/    messages of topics

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
+from kafka_py.manager.examinations import examining
 from kafka_py.manager.history.background import collecting
 from kafka_py.manager.pages import (
     brokers,
@@ -59,5 +60,6 @@ BACKGROUND: tuple[Callable[[ManagerServices], AbstractAsyncContextManager[object
     message_parts,
     collecting,
     rebalancing,
+    examining,
 )
 """Entered when the manager starts, in this order, and left when it ends."""

@@ -1,13 +1,13 @@
 """A cluster of three brokers, the manager served for it, and pages of Chromium that fail on script errors."""
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page
+from playwright.sync_api import Browser, Page, expect
 
 from kafka_py.manager.settings import ClusterSettings, ManagerSettings
+from kafka_py.testing.browsers import watched_page
 from kafka_py.testing.cluster import KafkaCluster
 from kafka_py.testing.web_manager import ServedManager
 
@@ -32,19 +32,8 @@ def manager(cluster: KafkaCluster, tmp_path_factory: pytest.TempPathFactory) -> 
 @pytest.fixture
 def page(chromium: Browser, manager: ServedManager) -> Iterator[Page]:
     """A page of a new browser session, at no address yet; relative addresses are the manager's."""
-    errors: list[str] = []
-
-    def note(message: ConsoleMessage) -> None:
-        if message.type == "error" and "Failed to load resource" not in message.text:
-            errors.append(message.text)
-
-    with closing(chromium.new_context(base_url=manager.url)) as context:
-        page = context.new_page()
-        page.on("console", note)
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("dialog", lambda dialog: errors.append(f"dialog: {dialog.message}"))
+    with watched_page(chromium, manager.url) as page:
         yield page
-    assert errors == []
 
 
 @pytest.fixture
@@ -64,16 +53,21 @@ def serious_findings() -> Callable[[Page], list[str]]:
 
 
 @pytest.fixture
-def readable(page: Page, serious_findings: Callable[[Page], list[str]]) -> Callable[[str], None]:
-    """Checks the page of a path: nothing serious for axe in light and dark, nothing wider than 360 px."""
+def readable(page: Page, serious_findings: Callable[[Page], list[str]]) -> Callable[..., None]:
+    """Checks the page of a path: nothing serious for axe in light and dark, nothing wider than 360 px.
 
-    def check(path: str) -> None:
+    A part that is filled in later is waited for. A page of an error is checked with its status.
+    """
+
+    def check(path: str, status: int = 200) -> None:
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
-            page.goto(path)
+            answer = page.goto(path)
+            assert answer is not None and answer.status == status
+            expect(page.locator("[aria-busy=true]")).to_have_count(0, timeout=30_000)
             assert serious_findings(page) == []
         page.set_viewport_size({"width": 360, "height": 700})
-        page.goto(path)
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        page.set_viewport_size({"width": 1280, "height": 720})
 
     return check

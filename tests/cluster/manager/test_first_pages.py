@@ -5,12 +5,12 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-PAGES = ["/", "/clusters/ours/brokers", "/clusters/down/brokers", "/nothing"]
+PAGES = {"/": 200, "/clusters/ours/brokers": 200, "/clusters/down/brokers": 503, "/nothing": 404}
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_a_page_is_readable_for_everybody(path: str, readable: Callable[[str], None]) -> None:
-    readable(path)
+def test_a_page_is_readable_for_everybody(path: str, readable: Callable[..., None]) -> None:
+    readable(path, PAGES[path])
 
 
 def test_the_first_page_leads_to_the_brokers(page: Page) -> None:

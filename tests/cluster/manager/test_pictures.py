@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from kafka_py.clients import AdminClient, Consumer, NewTopic, Producer
 from kafka_py.testing.cluster import KafkaCluster
@@ -54,6 +54,7 @@ def test_a_picture_is_made_of_the_page(name: str, page: Page, tmp_path: Path) ->
     page.emulate_media(color_scheme="light")
     answer = page.goto(PAGES[name])
     assert answer is not None and answer.status == 200
+    expect(page.locator("[aria-busy=true]")).to_have_count(0, timeout=30_000)
     page.wait_for_load_state("networkidle")
     page.screenshot(path=path)
     assert path.read_bytes().startswith(HEADER) and path.stat().st_size > 5_000

@@ -21,19 +21,10 @@ def confirm(page: Page) -> None:
     page.get_by_role("button", name="Do it").click()
 
 
-def test_every_page_is_readable_for_everybody(
-    topic: str, page: Page, serious_findings: Callable[[Page], list[str]]
-) -> None:
+def test_every_page_is_readable_for_everybody(topic: str, readable: Callable[..., None]) -> None:
     paths = ["topics", "topics/new", f"topics/{topic}", f"topics/{topic}/settings?name=retention.ms", "brokers/1"]
     for path in paths:
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-            answer = page.goto(f"/clusters/ours/{path}")
-            assert answer is not None and answer.status == 200, path
-            assert serious_findings(page) == [], path
-        page.set_viewport_size({"width": 360, "height": 700})
-        assert page.evaluate("document.documentElement.scrollWidth") <= 360, path
-        page.set_viewport_size({"width": 1200, "height": 800})
+        readable(f"/clusters/ours/{path}")
 
 
 def test_a_topic_is_created_with_what_is_wrong_said_while_typing(page: Page) -> None:
