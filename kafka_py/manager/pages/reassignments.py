@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from kafka_py.base.errors import KafkaError
@@ -13,6 +14,7 @@ from kafka_py.base.placement import BrokerRack, without_racks
 from kafka_py.manager.clusters import ManagedCluster
 from kafka_py.manager.pages.commands import command
 from kafka_py.manager.pages.looks import problems_of, seen
+from kafka_py.manager.throttle_keeper import PART, ThrottleKeeper
 from kafka_py.manager.web.answers import Effect, Page, PageList, PlannedChange, ProblemRow
 from kafka_py.manager.web.formats import part, size
 from kafka_py.manager.web.requests import BadParameter, NotFound, PageRequest
@@ -44,13 +46,19 @@ class MoveRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReassignmentsPage:
-    """What moves, and what throttles it."""
+    """What moves, and what throttles it. is_kept: throttles were set here, and are removed when the moves are over."""
 
     moves: list[MoveRow]
     part: PageList
     rates: Mapping[int, int]
     throttled_topics: list[str]
+    is_kept: bool
     problems: list[ProblemRow]
+
+
+def _keeper(request: PageRequest) -> ThrottleKeeper:
+    keeper: ThrottleKeeper = request.services.parts[PART]
+    return keeper
 
 
 async def running(request: PageRequest) -> Page:
@@ -72,8 +80,9 @@ async def running(request: PageRequest) -> Page:
     ]  # fmt: skip
     section = request.page_list(len(rows), size=100)
     model = ReassignmentsPage(
-        rows[section.start : section.end], section, throttled.rates, throttled.topics, problems_of(snapshot)
-    )
+        rows[section.start : section.end], section, throttled.rates, throttled.topics,
+        _keeper(request).kept(request.cluster.name).is_set, problems_of(snapshot),
+    )  # fmt: skip
     return Page("reassignments/running.html", model, "Reassignments")
 
 
@@ -201,10 +210,12 @@ async def execute(request: PageRequest) -> PlannedChange:
             targets[each] = ids
     if not targets:
         raise BadParameter("Every partition is where the plan wants it already")
-    admin = request.cluster.admin
+    cluster, keeper = request.cluster, _keeper(request)
+    set_throttle = None if rate is None else partial(keeper.throttle, cluster, rate)
 
     async def apply() -> str:
-        begun = await carrying.begin(admin, targets, current, rate)
+        async with keeper.holding(cluster.name):
+            begun = await carrying.begin(cluster.admin, targets, current, set_throttle)
         sentence = f"{len(begun.begun)} reassignments were begun."
         if begun.refused:
             each, error = next(iter(sorted(begun.refused.items())))
@@ -224,7 +235,7 @@ async def execute(request: PageRequest) -> PlannedChange:
     if rate is None:
         warnings.append("Nothing throttles this: producers and consumers may become slower meanwhile.")
     else:
-        warnings.append("Remove the throttle on this page when nothing moves any more.")
+        warnings.append("The throttle is removed when these moves are over.")
     line = f"cat > plan.json <<'END'\n{plan_text(targets)}\nEND\n" if len(targets) <= 50 else ""
     line += command(request.cluster, "kafka-reassign-partitions.sh", *words)
     return PlannedChange(f"Move {len(targets)} partitions", line, apply, _back(request), effects, warnings)
@@ -278,6 +289,7 @@ async def throttle(request: PageRequest) -> PlannedChange:
 
         async def apply() -> str:
             await carrying.clear_throttles(admin, list(found.rates), found.topics)
+            await _keeper(request).forget(request.cluster.name)
             return "All throttles were removed."
 
         lines = [_clear_line(request.cluster, "brokers", str(broker), carrying.RATES) for broker in found.rates]
@@ -288,8 +300,10 @@ async def throttle(request: PageRequest) -> PlannedChange:
         raise NotFound("No reassignment is running")
 
     async def set_rate() -> str:
-        await carrying.throttle(admin, throttles.moves_under_way(moves), rate)
-        return f"The moves are throttled to {size(rate)}/s per broker."
+        keeper = _keeper(request)
+        async with keeper.holding(request.cluster.name):
+            await keeper.throttle(request.cluster, rate, throttles.moves_under_way(moves))
+        return f"The moves are throttled to {size(rate)}/s per broker, until they are over."
 
     if not effects:
         effects = [Effect("rate", "none", f"{size(rate)}/s")]

@@ -29,6 +29,7 @@ from kafka_py.manager.pages.message_parts import message_parts
 from kafka_py.manager.pages.security import acls, quotas, scram_users, tokens, transactions
 from kafka_py.manager.rebalance_jobs import rebalancing
 from kafka_py.manager.services import ManagerServices
+from kafka_py.manager.throttle_keeper import keeping_throttles
 from kafka_py.manager.web.routes import WebRoute
 
 ROUTES: tuple[WebRoute, ...] = (
@@ -60,6 +61,7 @@ BACKGROUND: tuple[Callable[[ManagerServices], AbstractAsyncContextManager[object
     message_parts,
     collecting,
     rebalancing,
+    keeping_throttles,
     examining,
 )
 """Entered when the manager starts, in this order, and left when it ends."""

@@ -1,13 +1,13 @@
 """Begins, watches, throttles and cancels moves of replicas, through the asyncio admin client.
 
 A move is throttled by settings: of topics, which of their replicas are; of brokers, how much they may copy (KIP-73).
-They outlive the moves, so they are removed when nothing moves any more.
+They outlive the moves: kept_throttles.py says what is removed when those are over.
 Source: KIP-73, KIP-455.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from kafka_py.base.errors import KafkaError
@@ -46,29 +46,19 @@ class BegunMoves(NamedTuple):
     refused: dict[TopicPartition, KafkaError]
 
 
+SetThrottle = Callable[[throttles.Moves], Awaitable[None]]
+"""Throttles moves; what is to be removed later may be noted."""
+
+
 async def begin(
-    admin: AsyncAdminClient, targets: Replicas, current: Replicas, rate: int | None = None
+    admin: AsyncAdminClient, targets: Replicas, current: Replicas, set_throttle: SetThrottle | None = None
 ) -> BegunMoves:
     """Sets the throttle first, where there is one, then begins the moves. Raises KafkaError, PlanError."""
-    if rate is not None:
-        running = await admin.list_partition_reassignments()
-        await throttle(admin, planned_moves(running, targets, current), rate)
+    if set_throttle is not None:
+        await set_throttle(planned_moves(await admin.list_partition_reassignments(), targets, current))
     answers = await admin.alter_partition_reassignments({each: list(ids) for each, ids in targets.items()})
     refused = answers.errors()
     return BegunMoves([each for each in targets if each not in refused], refused)
-
-
-async def throttle(admin: AsyncAdminClient, moves: throttles.Moves, rate: int) -> None:
-    """Throttles the replicas that move, on all brokers that send or receive. Raises KafkaError."""
-    changes = {
-        ConfigResource(ConfigResourceType.TOPIC, topic): [AlterConfig(name, value) for name, value in settings.items()]
-        for topic, settings in throttles.topic_throttles(moves).items()
-    }
-    rates = [AlterConfig(name, str(rate)) for name in RATES]
-    brokers = {
-        ConfigResource(ConfigResourceType.BROKER, str(broker)): rates for broker in throttles.moving_brokers(moves)
-    }
-    (await admin.incremental_alter_configs({**changes, **brokers})).all()
 
 
 async def seen_throttles(

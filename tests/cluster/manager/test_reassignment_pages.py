@@ -7,6 +7,8 @@ from collections.abc import Callable
 from playwright.sync_api import Page, expect
 
 from kafka_py.clients import AdminClient, NewTopic, Producer, TopicPartition
+from kafka_py.clients.admin.resources import AlterConfig, ConfigResource, ConfigResourceType
+from kafka_py.operations.rebalancing.throttles import LEADER_RATE, TOPIC_THROTTLES
 from kafka_py.testing.cluster import KafkaCluster
 
 BASE = "/clusters/ours/reassignments"
@@ -63,7 +65,7 @@ def test_a_plan_is_proposed_shown_and_carried_out(
         expect(row.locator("td").nth(1)).to_have_text(re.compile(f"^{two}$|^{three}$"))
 
 
-def test_a_throttled_move_is_watched_cancelled_and_its_throttle_removed(
+def test_a_throttled_move_is_watched_and_cancelled_and_then_its_throttle_is_removed(
     cluster: KafkaCluster, page: Page, serious_findings: Callable[[Page], list[str]]
 ) -> None:
     one, two, three = ids(cluster)
@@ -71,13 +73,26 @@ def test_a_throttled_move_is_watched_cancelled_and_its_throttle_removed(
     begin(page, {"slow-0": [three, two]}, 1_000)
     row = page.get_by_role("row", name=re.compile("slow-0"))
     expect(row).to_contain_text("%")
-    expect(page.get_by_text("Throttled: broker")).to_be_visible()
+    expect(page.get_by_text("The throttles that were set here are removed when the moves are over.")).to_be_visible()
     assert serious_findings(page) == []
     page.get_by_role("button", name="Cancel all").click()
     expect(page.locator("ins")).to_have_text(f"{two}, {one}")  # what was there is kept, in this order
     page.get_by_role("button", name="Do it").click()
     expect(page.get_by_text("1 reassignments were cancelled.")).to_be_visible()
     expect(page.get_by_text("Nothing is moving.")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("No broker is throttled.")).to_be_visible(timeout=30_000)
+    with AdminClient({"bootstrap.servers": cluster.bootstrap_servers}) as admin:
+        topic = ConfigResource(ConfigResourceType.TOPIC, "slow")
+        entries = admin.describe_configs([topic]).all()[topic]
+    assert [entries[name].value for name in TOPIC_THROTTLES] == ["", ""]
+
+
+def test_the_throttle_of_another_user_stays_until_a_user_removes_it(cluster: KafkaCluster, page: Page) -> None:
+    broker = ConfigResource(ConfigResourceType.BROKER, str(ids(cluster)[0]))
+    with AdminClient({"bootstrap.servers": cluster.bootstrap_servers}) as admin:
+        admin.incremental_alter_configs({broker: [AlterConfig(LEADER_RATE, "4096")]}).all()
+    page.goto(BASE)
+    expect(page.get_by_text("No reassignment that was begun here needs that.")).to_be_visible()
     page.get_by_role("button", name="Remove the throttles").click()
     expect(page.locator(".command pre")).to_contain_text("--delete-config")
     page.get_by_role("button", name="Do it").click()

@@ -8,46 +8,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from managed_brokers import BROKERS, MAKE_IDS, MAKES, two_brokers
 
 from kafka_py.manager.settings import ManagerSettings
-from kafka_py.testing.broker import BrokerProcess
-from kafka_py.testing.peers.apache import ApacheBroker, Jars
-from kafka_py.testing.processes import ZookeeperServer, wait_until
-from kafka_py.testing.topics import ask_metadata
+from kafka_py.testing.peers.apache import ApacheBroker
+from kafka_py.testing.processes import ZookeeperServer
 from kafka_py.testing.web_manager import CalledManager
 
-BROKERS = 2
-SETTINGS = {
-    "auto.leader.rebalance.enable": "false",
-    "log.cleaner.dedupe.buffer.size": "2000000",
-    "zookeeper.connection.timeout.ms": "60000",
-}
 C = "/clusters/seen"
 DEADLINE_S = 60.0
 
 
-@pytest.fixture(scope="module", params=[BrokerProcess, ApacheBroker], ids=["ours", "apache"])
+@pytest.fixture(scope="module", params=MAKES, ids=MAKE_IDS)
 def bootstrap(
     request: pytest.FixtureRequest, zookeeper: ZookeeperServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str]:
     """Two brokers of one make."""
     if request.param is ApacheBroker:
-        jars: Jars = request.getfixturevalue("apache_kafka")
-        assert jars
+        assert request.getfixturevalue("apache_kafka")
     folder = tmp_path_factory.mktemp("manager-cluster")
-    connect = f"{zookeeper.connect}/{folder.name}"
-    brokers = [request.param(folder / str(number), connect, broker_id=number, settings=SETTINGS)
-               for number in range(BROKERS)]  # fmt: skip
-    try:
-        for broker in brokers:
-            broker.launch()
-        for broker in brokers:
-            broker.wait_started(120)
-        wait_until(lambda: all(len(ask_metadata(one.bootstrap).brokers) == BROKERS for one in brokers), 60, "a cluster")
-        yield ",".join(broker.bootstrap for broker in brokers)
-    finally:
-        for broker in brokers:
-            broker.kill()
+    with two_brokers(request.param, folder, f"{zookeeper.connect}/{folder.name}") as servers:
+        yield servers
 
 
 async def until(what: Callable[[], Awaitable[bool]]) -> None:
@@ -147,8 +128,12 @@ def test_assignments_of_many_topics_are_generated_run_and_cancelled_s1_192(with_
         await until(nothing_moves)
         after = await page(manager, f"{C}/topics/first")
         assert {row["partition"]: row["replicas"] for row in after["partitions"]} == turned
-        await done(manager, f"{C}/reassignments/throttle", rate=0)
-        assert not (await page(manager, f"{C}/reassignments"))["rates"]
+
+        async def nothing_is_throttled() -> bool:
+            found = await page(manager, f"{C}/reassignments")
+            return not found["rates"] and not found["is_kept"]
+
+        await until(nothing_is_throttled)
         assert (await manager.call(f"{C}/reassignments/cancel")).status_code == 404
         if after["not_preferred"]:
             assert "leaders were elected" in await done(manager, f"{C}/elections", topic="first")

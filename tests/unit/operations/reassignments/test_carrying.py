@@ -40,14 +40,13 @@ class FakeAdmin:
 def test_the_throttle_is_set_before_the_moves_begin_and_refusals_are_named() -> None:
     error = KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "no")
     admin = FakeAdmin({T1: error})
-    begun = asyncio.run(carrying.begin(admin, {T0: [2, 3], T1: [9]}, {T0: [1, 2], T1: [1]}, 1_000))  # type: ignore[arg-type]
-    assert [kind for kind, _ in admin.calls] == ["configs", "reassign"]
-    changes = {resource: {each.name: each.value for each in rows} for resource, rows in admin.calls[0][1].items()}
-    assert changes[ConfigResource(ConfigResourceType.TOPIC, "t")] == {
-        throttles.LEADER_REPLICAS: "0:1,0:2,1:1", throttles.FOLLOWER_REPLICAS: "0:3,1:9"
-    }  # fmt: skip
-    brokers = {resource.name for resource in changes if resource.type is ConfigResourceType.BROKER}
-    assert brokers == {"1", "2", "3", "9"}
+
+    async def note(moves: throttles.Moves) -> None:
+        admin.calls.append(("throttle", moves))
+
+    begun = asyncio.run(carrying.begin(admin, {T0: [2, 3], T1: [9]}, {T0: [1, 2], T1: [1]}, note))  # type: ignore[arg-type]
+    assert admin.calls[0] == ("throttle", {T0: throttles.ReplicaMove([1, 2], [3]), T1: throttles.ReplicaMove([1], [9])})
+    assert [kind for kind, _ in admin.calls] == ["throttle", "reassign"]
     assert begun == carrying.BegunMoves([T0], {T1: error})
 
 
