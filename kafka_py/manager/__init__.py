@@ -6,6 +6,8 @@
     app.py       the ASGI application
     server.py    serves it
     examinations.py  examinations by the doctor, in the background
+    bundle_jobs.py  support archives, in the background
+    bundle_process.py  makes one of them, in a process
     throttle_keeper.py  throttles that are removed when moves are over
     rebalance_jobs.py  rebalances that the manager carries out
     history/     samples and events of clusters over time

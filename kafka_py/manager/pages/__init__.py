@@ -13,6 +13,7 @@
     message_sending.py  a message sent from a form
     message_parts.py  masks, schemas and the form they share
     doctor.py    what is wrong, and what repairs it
+    bundle.py    a support archive
     reassignments.py  plans for moves, and moves that run
     groups.py    lists of groups, and one group
     group_changes.py  offsets reset and deleted, groups deleted

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
+from kafka_py.manager.bundle_jobs import bundling
 from kafka_py.manager.examinations import examining
 from kafka_py.manager.history.background import collecting
 from kafka_py.manager.pages import (
     brokers,
+    bundle,
     doctor,
     group_changes,
     groups,
@@ -47,6 +49,7 @@ ROUTES: tuple[WebRoute, ...] = (
     *rebalance.ROUTES,
     *settings_table.ROUTES,
     *doctor.ROUTES,
+    *bundle.ROUTES,
     *history.ROUTES,
     *timeline.ROUTES,
     *scram_users.ROUTES,
@@ -63,5 +66,6 @@ BACKGROUND: tuple[Callable[[ManagerServices], AbstractAsyncContextManager[object
     rebalancing,
     keeping_throttles,
     examining,
+    bundling,
 )
 """Entered when the manager starts, in this order, and left when it ends."""

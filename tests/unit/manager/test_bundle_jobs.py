@@ -1,0 +1,134 @@
+"""Support archives in the background: one at a time, the last one is kept for a while, none without an end."""
+
+import asyncio
+import json
+import tarfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from kafka_py.base.chance import Chance
+from kafka_py.clients.environment import ClientEnvironment
+from kafka_py.manager import bundle_jobs
+from kafka_py.manager.bundle_jobs import KEPT_MS, BundleBusy, BundleJobs, make_in_process
+from kafka_py.manager.bundle_process import ArchiveMade, ArchiveRequest, is_secret
+from kafka_py.manager.clusters import ManagedCluster
+from kafka_py.manager.settings import ClusterSettings
+from kafka_py.testing.clock import ManualClock
+
+
+class HeldMaker:
+    """Writes a file when it is let. ended: how many of them have ended, in whatever way."""
+
+    def __init__(self) -> None:
+        self.go, self.failure, self.ended = asyncio.Event(), "", 0
+
+    async def __call__(self, request: ArchiveRequest) -> ArchiveMade:
+        try:
+            await self.go.wait()
+            if self.failure:
+                raise OSError(self.failure)
+            await asyncio.to_thread(Path(request.path).write_bytes, b"archive")
+            return ArchiveMade(1, 7)
+        finally:
+            self.ended += 1
+
+
+def cluster(name: str = "test", **properties: str) -> ManagedCluster:
+    return ManagedCluster(ClusterSettings(name, "localhost:1", properties), ClientEnvironment(chance=Chance(1)))
+
+
+def played(folder: Path, scene: Callable[[BundleJobs, HeldMaker, ManualClock], Awaitable[None]]) -> None:
+    async def run() -> None:
+        maker, clock = HeldMaker(), ManualClock()
+        await scene(BundleJobs(folder, maker, clock), maker, clock)
+
+    asyncio.run(run())
+
+
+def test_one_is_made_at_a_time_also_of_another_cluster(tmp_path: Path) -> None:
+    async def scene(jobs: BundleJobs, maker: HeldMaker, _clock: ManualClock) -> None:
+        one, two = cluster("one"), cluster("two")
+        first = await jobs.begin(one)
+        for each in (one, two):
+            with pytest.raises(BundleBusy):
+                await jobs.begin(each)
+        maker.go.set()
+        await first.wait()
+        await (await jobs.begin(two)).wait()
+        assert first.made == ArchiveMade(1, 7) and jobs.job(one) is first and first.path.exists()
+
+    played(tmp_path, scene)
+
+
+def test_an_archive_is_kept_for_a_while_and_removed_with_the_next(tmp_path: Path) -> None:
+    async def scene(jobs: BundleJobs, maker: HeldMaker, clock: ManualClock) -> None:
+        maker.go.set()
+        one, two = cluster("one"), cluster("two")
+        await (await jobs.begin(one)).wait()
+        clock.advance(KEPT_MS - 1)
+        assert jobs.job(one) is not None
+        clock.advance(1)
+        assert jobs.job(one) is None
+        await (await jobs.begin(two)).wait()
+
+    played(tmp_path, scene)
+    assert [path.name.split("-")[3] for path in tmp_path.iterdir()] == ["two"]
+
+
+def test_the_archive_of_another_cluster_by_that_name_is_not_given(tmp_path: Path) -> None:
+    async def scene(jobs: BundleJobs, maker: HeldMaker, _clock: ManualClock) -> None:
+        maker.go.set()
+        await (await jobs.begin(cluster())).wait()
+        assert jobs.job(cluster()) is None
+
+    played(tmp_path, scene)
+
+
+def test_one_that_fails_or_hangs_says_why_and_the_end_of_the_manager_ends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scene(jobs: BundleJobs, maker: HeldMaker, _clock: ManualClock) -> None:
+        own = cluster()
+        monkeypatch.setattr(bundle_jobs, "TIMEOUT_S", 0.01)
+        job = await jobs.begin(own)
+        await job.wait()
+        assert job.made is not None and "took longer" in job.made.problem and maker.ended == 1
+        maker.go.set()
+        maker.failure = "no space is left"
+        job = await jobs.begin(own)
+        await job.wait()
+        assert job.made == ArchiveMade(problem="no space is left")
+        maker.go.clear()
+        monkeypatch.undo()
+        job = await jobs.begin(own)
+        await asyncio.sleep(0)
+        await jobs.close()
+        assert maker.ended == 3 and not job.is_running and job.made is None
+
+    played(tmp_path, scene)
+
+
+def test_the_process_writes_an_archive_without_secrets_that_only_its_owner_reads(tmp_path: Path) -> None:
+    secret = "not-for-anybody-else"
+    jaas = f'org.apache.kafka.common.security.plain.PlainLoginModule required username="ann" password="{secret}";'
+    own = cluster(**{"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": jaas})
+    path = tmp_path / "one.tar.gz"
+    request = ArchiveRequest(own.settings.client_properties(), "", str(path), "one")
+    made = asyncio.run(make_in_process(request))
+    assert made.problem == "" and made.size_bytes == path.stat().st_size and path.stat().st_mode & 0o77 == 0
+    with tarfile.open(path) as archive:
+        texts = {
+            member.name: file.read().decode() for member in archive if (file := archive.extractfile(member)) is not None
+        }
+    assert len(texts) == made.files and not [name for name, text in texts.items() if secret in text]
+    findings = json.loads(texts["one/doctor.json"])["findings"]
+    assert [finding["id"] for finding in findings] == ["port-closed"]
+    again = asyncio.run(make_in_process(request))
+    assert again.files == 0 and "exists" in again.problem
+
+
+def test_what_a_table_calls_secret_or_no_table_knows_is_secret() -> None:
+    names = ("ssl.key.password", "sasl.jaas.config", "my.own.setting", "client.id", "bootstrap.servers")
+    assert [is_secret(name) for name in names] == [True, True, True, False, False]
