@@ -14,13 +14,15 @@ if [ "${1:-}" = "--all" ]; then
 fi
 
 mapfile -t packages < <(zookeeper_packages)
-ensure_environment benchmarks,docs,manager,oauth,spark,test,top "${packages[@]}"
+ensure_environment benchmarks,docs,manager,oauth,oidc,spark,test,top "${packages[@]}"
 # Other people's software to test with: where it cannot be had, its tests are skipped (and fail where KAFKA_PY_SKIPS=fail).
 ensure_peer() { command -v "$1" > /dev/null 2>&1 || ! can_apt || apt_install "$2" || say "$2 could not be installed"; }
 ensure_peer kcat kcat
 ensure_peer ip iproute2                   # networks of their own for rounds of trouble
 ensure_peer zsh zsh                       # checks the completion script
 ensure_peer chromium chromium             # a browser for the web manager
+ensure_peer node nodejs                   # runs the OpenID Connect provider
+ensure_peer npm npm                       # fetches it
 ensure_peer prometheus prometheus         # evaluates every expression of the dashboards
 ensure_peer mvn maven                     # fetches Apache Kafka's own broker, tools and clients
 ensure_peer javac openjdk-17-jdk-headless # compiles the small programs on those clients

@@ -48,13 +48,15 @@ async def _running(services: ManagerServices) -> AsyncIterator[None]:
     """Starts what runs beside the pages, and closes everything at the end."""
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(services.clusters.close)
+        if services.oidc is not None:
+            stack.push_async_callback(services.oidc.close)
         for background in BACKGROUND:
             await stack.enter_async_context(background(services))
         yield
 
 
 def _names(settings: ManagerSettings) -> tuple[str, ...] | None:
-    if settings.users is not None and not settings.public_names:
+    if settings.has_login and not settings.public_names:
         return None
     return (*THIS_MACHINE, settings.host.lower(), *(name.lower() for name in settings.public_names))
 

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from kafka_py.base.errors import ConfigError
 from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.manager.clusters import ManagedClusters
 from kafka_py.manager.identity.audit import AuditLog
 from kafka_py.manager.identity.login_throttle import LoginThrottle
+from kafka_py.manager.identity.oidc.settings import OidcSettings
 from kafka_py.manager.identity.sessions import BrowserSessions
 from kafka_py.manager.identity.users import UsersFile
 from kafka_py.manager.settings import ManagerSettings
 from kafka_py.manager.web.submissions import Submissions
 
+if TYPE_CHECKING:
+    from kafka_py.manager.identity.oidc.logins import OidcLogins
+
 
 @dataclass(frozen=True, slots=True)
 class ManagerServices:
-    """users: None where nobody logs in. parts: what a page's subject keeps for the life of the manager, by name.
+    """users: None without a users file. oidc: None without a provider.
 
+    parts: what a page's subject keeps for the life of the manager, by name.
     password_checks: how many run at the same time, for each takes 16 MiB.
     """
 
@@ -31,8 +37,14 @@ class ManagerServices:
     audit: AuditLog
     submissions: Submissions
     users: UsersFile | None = None
+    oidc: OidcLogins | None = None
     parts: dict[str, Any] = field(default_factory=dict)
     password_checks: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
+
+    @property
+    def has_login(self) -> bool:
+        """Whether whoever uses the manager has to log in."""
+        return self.settings.has_login
 
 
 def services_of(settings: ManagerSettings, environment: ClientEnvironment) -> ManagerServices:
@@ -50,4 +62,14 @@ def services_of(settings: ManagerSettings, environment: ClientEnvironment) -> Ma
         AuditLog(settings.audit_log or (settings.data / "audit.jsonl" if settings.data else None), clock),
         Submissions(),
         None if settings.users is None else UsersFile(settings.users),
+        None if settings.oidc is None else _oidc_of(settings.oidc, environment),
     )  # fmt: skip
+
+
+def _oidc_of(settings: OidcSettings, environment: ClientEnvironment) -> OidcLogins:
+    """Raises ConfigError, also where the packages are missing."""
+    try:
+        from kafka_py.manager.identity.oidc.logins import OidcLogins
+    except ImportError as error:
+        raise ConfigError(f"[oidc] needs the extra: pip install 'kafka_py[oidc]' ({error})") from None
+    return OidcLogins(settings, environment.clock, environment.chance)

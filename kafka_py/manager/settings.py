@@ -26,6 +26,8 @@ from typing import Any
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.properties import read_properties
 from kafka_py.clients.configs import parse_server
+from kafka_py.manager.identity.oidc.settings import SECTION as OIDC
+from kafka_py.manager.identity.oidc.settings import OidcSettings, settings_of_oidc
 
 DEFAULT_PORT = 9000
 """That of the original Kafka Manager."""
@@ -56,14 +58,16 @@ class ClusterSettings:
 class ManagerSettings:
     """All of the manager. data: folder of what it keeps; None: nothing outlives the process.
 
-    allow_changes: without a users file, whether everybody is an administrator. public_names: the values of the header
-    Host that are answered besides this machine's own; with a users file any is, unless some are given.
+    oidc: a provider that users log in by, beside the users file or without one. allow_changes: where nobody logs in,
+    whether everybody is an administrator. public_names: the values of the header Host that are answered besides this
+    machine's own; where users log in any is, unless some are given.
     """
 
     clusters: tuple[ClusterSettings, ...] = ()
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
     users: Path | None = None
+    oidc: OidcSettings | None = None
     data: Path | None = None
     audit_log: Path | None = None
     allow_changes: bool = False
@@ -77,14 +81,20 @@ class ManagerSettings:
     extra: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Sections that belong to a part of the manager, as [history]; each part checks its own."""
 
+    @property
+    def has_login(self) -> bool:
+        """Whether whoever uses the manager has to log in."""
+        return self.users is not None or self.oidc is not None
+
     def validate(self) -> None:
         """Raises ConfigError for what cannot be, or would not be safe."""
         if not 0 <= self.port < 65_536:
             raise ConfigError(f"port is between 0 and 65535, not {self.port}")
-        if self.users is None and not is_loopback(self.host):
+        if not self.has_login and not is_loopback(self.host):
             raise ConfigError(
                 f"Without a users file the manager listens on this machine only, not on {self.host}: add a user with "
-                "`kafka-py web --users FILE --add-user NAME`, and start it with --users FILE"
+                "`kafka-py web --users FILE --add-user NAME`, and start it with --users FILE; or give [oidc] in its "
+                "settings"
             )
         if (self.tls_certificate is None) != (self.tls_key is None):
             raise ConfigError("tls_certificate and tls_key are given together")
@@ -158,6 +168,8 @@ def settings_of(values: Mapping[str, Any], folder: Path) -> ManagerSettings:
             known["clusters"] = tuple(_cluster_of(each, folder) for each in _typed(name, value, list))
         elif name == "mask":
             known["masks"] = tuple(_typed(name, each, dict) for each in _typed(name, value, list))
+        elif name == OIDC:
+            known["oidc"] = settings_of_oidc(_typed(name, value, dict), folder)
         elif isinstance(value, dict):
             extra[name] = value
         else:

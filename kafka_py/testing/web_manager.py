@@ -74,9 +74,12 @@ class CalledManager:
 class ServedManager:
     """The manager on a free port of this machine, on a loop in a thread of its own, for browsers."""
 
-    def __init__(self, settings: ManagerSettings, environment: ClientEnvironment = SYSTEM, **options: Any) -> None:
+    def __init__(
+        self, settings: ManagerSettings, environment: ClientEnvironment = SYSTEM, *, port: int = 0, **options: Any
+    ) -> None:
+        """port: one that others were told before; 0: any free one."""
         self.app: Starlette = create_app(settings, environment, **options)
-        self._socket = socket.create_server(("127.0.0.1", 0))
+        self._socket = socket.create_server(("127.0.0.1", port))
         config = uvicorn.Config(self.app, log_config=None, lifespan="on", loop="asyncio")
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._run, name="web-manager")

@@ -19,7 +19,8 @@ PLACES = ("kafka_py", "tests", "benchmarks", "bin", "docs")
 TEXTS = {".py", ".sh", ".md", ".java", ".txt", ""}
 
 STANDARDS = (
-    r"RFC \d+(, section [\d.]+)?",
+    r"RFC \d+(, sections? [\d.]+((, | and )[\d.]+)*)?",
+    r"OpenID Connect (Core|Discovery|RP-Initiated Logout) 1\.0(, sections? [\d.]+((, | and )[\d.]+)*)?",
     r"JEP \d+",
     r"the ZooKeeper (programmer's|command line) guide",
     r"the Java Virtual Machine Specification, chapter [\d.]+",

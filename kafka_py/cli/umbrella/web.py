@@ -109,8 +109,10 @@ def announce(settings: ManagerSettings) -> None:
     """Says where the manager is, and who may do what."""
     scheme = "https" if settings.tls_certificate else "http"
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    if settings.users is not None:
-        who = f"users of {settings.users} log in"
+    if settings.has_login:
+        sources = [str(settings.users)] if settings.users is not None else []
+        sources += [settings.oidc.issuer] if settings.oidc is not None else []
+        who = f"users of {' and '.join(sources)} log in"
     elif settings.allow_changes and not settings.is_read_only:
         who = "everybody on this machine may read and change"
     else:
@@ -134,7 +136,7 @@ def main(arguments: Sequence[str]) -> int:
     log_warnings()
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     settings = settings_of(options)
-    can_be_added = settings.users is not None or settings.allow_changes
+    can_be_added = settings.has_login or settings.allow_changes
     if not settings.clusters and not can_be_added:
         raise UsageError("Which cluster? Give --bootstrap-server or --settings")
     try:

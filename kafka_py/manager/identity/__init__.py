@@ -5,4 +5,5 @@
     sessions.py        sessions of browsers
     login_throttle.py  failed logins make the next one wait
     audit.py           the log of changes and logins
+    oidc/              logins by OpenID Connect
 """

@@ -1,7 +1,8 @@
 """The audit log: one line of JSON for each change, refused change and login.
 
 Layout: an object per line with time (ISO 8601, UTC), user, address, cluster, action, summary, command_line, outcome
-(`done`, `failed`, `refused`) and detail.
+(`done`, `failed`, `refused`), detail, issuer and subject. The last two are of the provider that a user has logged in
+by, and empty for users of the users file: two users may have the same name.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ class AuditEntry:
     cluster: str = ""
     command_line: str = ""
     detail: str = ""
+    issuer: str = ""
+    subject: str = ""
 
 
 class AuditLog:

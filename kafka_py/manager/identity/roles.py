@@ -20,11 +20,17 @@ class AccessRole(enum.IntEnum):
 
 
 class WebUser(NamedTuple):
-    """name: as in the users file; `anonymous` without one. proof: of the password that let the user in."""
+    """name: as in the users file, or as a provider says; `anonymous` where nobody logs in.
+
+    proof: of the password that let the user in. issuer, subject: of the provider that vouches for the user, and its own
+    id of the user; "" for users of the file.
+    """
 
     name: str
     role: AccessRole
     proof: str = ""
+    issuer: str = ""
+    subject: str = ""
 
 
 def role_of(title: str) -> AccessRole:

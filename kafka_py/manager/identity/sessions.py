@@ -20,13 +20,18 @@ def new_token(chance: Chance) -> str:
 
 @dataclass(slots=True)
 class BrowserSession:
-    """csrf_token: what a form of this session must contain. notices: sentences for the next page, shown once."""
+    """csrf_token: what a form of this session must contain. notices: sentences for the next page, shown once.
+
+    longest_ms: it ends after this. id_token: of the login by a provider, which ends its own session by it.
+    """
 
     key: str
     user: WebUser
     csrf_token: str
     opened_ms: float
     used_ms: float
+    longest_ms: int
+    id_token: str = field(default="", repr=False)
     notices: list[str] = field(default_factory=list)
 
 
@@ -41,10 +46,14 @@ class BrowserSessions:
         self._sessions: OrderedDict[str, BrowserSession] = OrderedDict()
         """The one used last is the last."""
 
-    def open(self, user: WebUser) -> BrowserSession:
-        """A new session with an id that was never used before."""
+    def open(self, user: WebUser, *, longest_ms: int = 0, id_token: str = "") -> BrowserSession:
+        """A new session with an id that was never used before. longest_ms: 0 for that of all sessions, else at most so
+        long."""
         now_ms = self._clock.monotonic_ms()
-        session = BrowserSession(new_token(self._chance), user, new_token(self._chance), now_ms, now_ms)
+        longest_ms = min(longest_ms or self._longest_ms, self._longest_ms)
+        session = BrowserSession(
+            new_token(self._chance), user, new_token(self._chance), now_ms, now_ms, longest_ms, id_token
+        )
         self._sessions[session.key] = session
         while len(self._sessions) > MOST_SESSIONS:
             self._sessions.popitem(last=False)
@@ -64,7 +73,7 @@ class BrowserSessions:
         """Whether the session has not ended. Does not count as use."""
         session, now_ms = self._sessions.get(key), self._clock.monotonic_ms()
         return session is not None and (
-            now_ms - session.used_ms <= self._idle_ms and now_ms - session.opened_ms <= self._longest_ms
+            now_ms - session.used_ms <= self._idle_ms and now_ms - session.opened_ms <= session.longest_ms
         )
 
     def close(self, key: str) -> None:

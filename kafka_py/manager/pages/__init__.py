@@ -2,6 +2,7 @@
 
     table.py     all routes, in the order of the menus
     login.py     logging in and out
+    oidc_login.py  logging in and out by a provider
     overview.py  all clusters
     registration.py  clusters added and removed
     brokers.py   the brokers of a cluster

@@ -18,6 +18,7 @@ from kafka_py.manager.pages import (
     login,
     message_sending,
     messages,
+    oidc_login,
     overview,
     reassignments,
     rebalance,
@@ -36,6 +37,7 @@ from kafka_py.manager.web.routes import WebRoute
 
 ROUTES: tuple[WebRoute, ...] = (
     *login.ROUTES,
+    *oidc_login.ROUTES,
     *overview.ROUTES,
     *registration.ROUTES,
     *brokers.ROUTES,

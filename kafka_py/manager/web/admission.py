@@ -1,6 +1,6 @@
 """Who sends a request, and whether it may be answered: sessions, Basic logins, roles and CSRF tokens.
 
-A page is asked for with the cookie of a session; without a users file everybody has a session as `anonymous`. A call of
+A page is asked for with the cookie of a session; where nobody logs in everybody has a session as `anonymous`. A call of
 the JSON interface has the cookie, or a name and password (RFC 7617). A change with a cookie needs the session's CSRF
 token as well, in the form or in the header X-CSRF-Token; a change under /api must be application/json, which no form of
 another site can send.
@@ -57,7 +57,7 @@ def address_of(request: Request) -> str:
 
 
 def anonymous_user(services: ManagerServices) -> WebUser:
-    """Everybody, where there is no users file."""
+    """Everybody, where nobody logs in."""
     role = AccessRole.ADMINISTRATOR if services.settings.allow_changes else AccessRole.READER
     return WebUser(ANONYMOUS, role)
 
@@ -70,11 +70,11 @@ async def admit(services: ManagerServices, request: Request, *, is_api: bool) ->
         return Admitted(await log_in(services, name, password, address_of(request)), None)
     key = request.cookies.get(COOKIE, "")
     session = services.sessions.find(key) if key else None
-    if session is not None and services.users is not None:
+    if session is not None and services.has_login:
         session = _with_role_of_today(services, session)
     if session is not None:
         return Admitted(session.user, session)
-    if services.users is None:
+    if not services.has_login:
         if is_api:
             return Admitted(anonymous_user(services), None)
         return Admitted(anonymous_user(services), services.sessions.open(anonymous_user(services)), is_new=True)
@@ -84,14 +84,21 @@ async def admit(services: ManagerServices, request: Request, *, is_api: bool) ->
 
 
 def _with_role_of_today(services: ManagerServices, session: BrowserSession) -> BrowserSession | None:
-    """The session with the role that the users file has now; None for one that was removed or has another password."""
-    assert services.users is not None
-    role = services.users.role_now(session.user)
+    """The session with the role that its user has now; None for one that may no longer come in."""
+    role = _role_now(services, session.user)
     if role is None:
         services.sessions.close(session.key)
         return None
     session.user = session.user._replace(role=role)
     return session
+
+
+def _role_now(services: ManagerServices, user: WebUser) -> AccessRole | None:
+    """Of a user of the file: as the file is now, None if removed or with another password. Others keep the role that
+    their provider gave them until the session ends. Raises UsersFileError."""
+    if user.issuer:
+        return user.role if services.oidc is not None else None
+    return None if services.users is None else services.users.role_now(user)
 
 
 def _credentials(encoded: str) -> tuple[str, str]:
@@ -134,10 +141,10 @@ def is_still_admitted(services: ManagerServices, session: BrowserSession, role: 
     """Whether a session goes on with at least that role. Does not count as use."""
     if not services.sessions.is_open(session.key):
         return False
-    if services.users is None:
+    if not services.has_login:
         return True
     try:
-        return (services.users.role_now(session.user) or AccessRole.NOBODY) >= role
+        return (_role_now(services, session.user) or AccessRole.NOBODY) >= role
     except UsersFileError:
         return False
 

@@ -133,7 +133,7 @@ class PageDispatcher:
         role = effective_role(self._services, user, cluster is not None and cluster.settings.is_read_only)
         return PageRequest(
             self._services, request.path_params, query, form, user, role, address_of(request), session, cluster,
-            is_api, request.url.path, "hx-request" in request.headers,
+            is_api, request.url.path, "hx-request" in request.headers, request.cookies,
         )  # fmt: skip
 
     async def _handled(self, route: WebRoute, asked: PageRequest) -> Response:
@@ -220,7 +220,7 @@ class PageDispatcher:
         self._services.audit.write(AuditEntry(
             asked.user.name, asked.address, f"{route.method} {route.path}", outcome,
             route.summary if change is None else change.summary, asked.path.get("cluster", ""),
-            "" if change is None else change.command_line, detail,
+            "" if change is None else change.command_line, detail, asked.user.issuer, asked.user.subject,
         ))  # fmt: skip
 
     def _with_cookie(self, response: Response, admitted: Admitted | None) -> Response:
@@ -264,9 +264,10 @@ class _Preview:
         self.fields = [(name, each) for name, values in fields.items() for each in values]
 
 
-def set_session_cookie(response: Response, key: str, services: ManagerServices) -> None:
-    """Gives the browser its session; scripts cannot read it, and other sites' forms do not send it."""
-    is_tls = services.settings.tls_certificate is not None
+def set_session_cookie(response: Response, key: str, services: ManagerServices, *, is_https: bool = False) -> None:
+    """Gives the browser its session; scripts cannot read it, and other sites' forms do not send it. is_https: whether
+    the browser came by https, although TLS may end before the manager."""
+    is_tls = is_https or services.settings.tls_certificate is not None
     response.set_cookie(COOKIE, key, httponly=True, samesite="lax", secure=is_tls, path="/")
 
 

@@ -59,7 +59,7 @@ class PageRenderer:
             "title": page.title,
             "request": request,
             "user": request.user,
-            "has_login": request.services.users is not None,
+            "has_login": request.services.has_login,
             "may_change": request.may_change,
             "cluster": None if selected is None else selected.name,
             "clusters": [each.name for each in request.services.clusters],

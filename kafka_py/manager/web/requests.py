@@ -7,7 +7,7 @@ BadParameter, which becomes a page with status 400.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -54,6 +54,7 @@ class PageRequest:
     is_api: bool = False
     url_path: str = "/"
     is_fragment: bool = False
+    cookies: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def cluster(self) -> ManagedCluster:

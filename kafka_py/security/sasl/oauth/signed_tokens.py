@@ -136,6 +136,10 @@ class SignedToken:
 
     def checked(self, keys: KeySet, expected: ExpectedClaims, now_ms: float) -> BearerToken:
         """What it says. Raises TokenRefused."""
+        return accepted(self._text, self.claims(keys), expected, now_ms)
+
+    def claims(self, keys: KeySet) -> dict[str, Any]:
+        """All that it says, if a key of the provider has signed it; times are not checked. Raises TokenRefused."""
         if not any(self._is_signed_by(each) for each in keys.candidates(self.key_id, self.algorithm)):
             raise invalid_token("no key of the provider has signed it")
         try:
@@ -144,7 +148,7 @@ class SignedToken:
             claims = None
         if not isinstance(claims, dict):
             raise invalid_token("its content is no JSON object")
-        return _accepted(self._text, claims, expected, now_ms)
+        return claims
 
     def _is_signed_by(self, trusted: TrustedKey) -> bool:
         try:
@@ -153,8 +157,8 @@ class SignedToken:
             return False
 
 
-def _accepted(text: str, claims: Mapping[str, Any], expected: ExpectedClaims, now_ms: float) -> BearerToken:
-    """Raises TokenRefused."""
+def accepted(text: str, claims: Mapping[str, Any], expected: ExpectedClaims, now_ms: float) -> BearerToken:
+    """The checked content of a token whose signature is good. Raises TokenRefused."""
     ends_s, begins_s, issued_s = (time_in(claims, name) for name in ("exp", "nbf", "iat"))
     if ends_s is None or now_ms - expected.skew_ms >= ends_s * 1000:
         raise invalid_token("it has no end, or has ended")
