@@ -79,7 +79,7 @@ class Peer:
         assert dispatcher is not None
         self._dispatcher = dispatcher
         self.answered = 0
-        self.blocked = BlockedTime(time.monotonic)
+        self.blocked: BlockedTime | None = None
 
     def respond(self, slot: int, parts: Any, note: Any = None) -> None:
         self.answered += 1

@@ -41,16 +41,16 @@ class SampledRate:
     ends_ms: when the present sample is over; until then recording a value is adding it to `total`.
     """
 
-    __slots__ = ("_at", "_oldest_ms", "_others", "_samples", "ends_ms", "total", "window")
+    __slots__ = ("_at", "_others", "_starts", "_sums", "ends_ms", "total", "window")
 
     def __init__(self, window: Window) -> None:
         self.window = window
         self.total = 0.0
-        self._samples = array("d")  # start and sum of each sample; that of the present one is brought up to date late
-        self._at = -2  # the present sample
+        self._starts = array("d")  # of each sample, in ms
+        self._sums = array("d")  # of each sample; that of the present one is brought up to date late
+        self._at = -1  # the present sample
         self._others = 0.0  # sum of the samples besides the present one
         self.ends_ms = _NEVER
-        self._oldest_ms = 0.0  # the earliest start
 
     def record(self, value: float, now_ms: float) -> None:
         """Adds a value; a negative one takes an earlier value back."""
@@ -60,37 +60,35 @@ class SampledRate:
 
     def _begin(self, now_ms: float) -> None:
         """The present sample is over: the next one of the ring begins."""
-        samples, at = self._samples, self._at
+        sums, at = self._sums, self._at
+        samples, sample_ms = self.window
         if at >= 0:
-            samples[at + 1] = self.total - self._others
-        at += 2
-        if at == 2 * self.window.samples:
+            sums[at] = self.total - self._others
+        at += 1
+        if at == samples:
             at = 0
-        if at == len(samples):
-            samples.extend((now_ms, 0.0))
+        if at == len(sums):
+            self._starts.append(now_ms)
+            sums.append(0.0)
         else:
-            samples[at] = now_ms
-            samples[at + 1] = 0.0
+            self._starts[at] = now_ms
+            sums[at] = 0.0
         self._at = at
-        self._add_up()
-
-    def _add_up(self) -> None:
-        samples, at = self._samples, self._at
-        self.ends_ms = samples[at] + self.window.sample_ms
-        self._oldest_ms = min(samples[::2])
-        present = samples[at + 1]
-        self._others = math.fsum(samples[1::2]) - present
-        self.total = self._others + present
+        self.ends_ms = now_ms + sample_ms
+        self._others = self.total = float(sum(sums))
 
     def _forget_old(self, now_ms: float) -> None:
         """Empties samples that the window has left behind."""
-        samples, length_ms = self._samples, self.window.length_ms
-        samples[self._at + 1] = self.total - self._others
-        for place in range(0, len(samples), 2):
-            if now_ms - samples[place] >= length_ms:
-                samples[place] = now_ms
-                samples[place + 1] = 0.0
-        self._add_up()
+        starts, sums, length_ms = self._starts, self._sums, self.window.length_ms
+        sums[self._at] = self.total - self._others
+        for place, start_ms in enumerate(starts):
+            if now_ms - start_ms >= length_ms:
+                starts[place] = now_ms
+                sums[place] = 0.0
+        self.ends_ms = starts[self._at] + self.window.sample_ms
+        present = sums[self._at]
+        self._others = float(sum(sums)) - present
+        self.total = self._others + present
 
     def per_second(self, now_ms: float) -> float:
         """The rate: 0 before the first value, infinite or NaN for a window without any length."""
@@ -100,9 +98,11 @@ class SampledRate:
         """The rate per second, and the milliseconds that it is spread over: as long as `shortest_s`, or longer."""
         if self._at < 0:
             return 0.0, self.window.shortest_s * 1000.0
-        if now_ms - self._oldest_ms >= self.window.length_ms:
+        oldest_ms = min(self._starts)
+        if now_ms - oldest_ms >= self.window.length_ms:
             self._forget_old(now_ms)
-        elapsed_ms = now_ms - self._oldest_ms
+            oldest_ms = min(self._starts)
+        elapsed_ms = now_ms - oldest_ms
         samples, sample_ms = self.window
         missing = max(samples - 1 - math.floor(elapsed_ms / sample_ms), 0)
         spread_ms = elapsed_ms + missing * sample_ms

@@ -68,7 +68,7 @@ class Connection:
         self._long_polls: dict[int, EndPoll] = {}  # by slot
         self._notes: list[object] = []  # of responses that are being sent
         self._began_s = 0.0  # when the first of them began to be sent
-        self.blocked = BlockedTime(services.now_s)
+        self.blocked: BlockedTime | None = None  # None until a response had to wait for the peer
         self._waiting: dict[int, int] = {}  # slot -> size of requests that were not answered at once
         self._waiting_bytes = 0
         self._backlog: list[bytearray] = []  # requests that were read, but exceed the bounds or this turn
@@ -261,6 +261,7 @@ class Connection:
 
     def _watch_writable(self, wanted: bool) -> None:
         self._writes = wanted
+        self.blocked = self.blocked or BlockedTime(self._services.now_s)
         if wanted:
             self.blocked.begin()
             self._ready.add_writer(self.fileno, self._on_writable)
@@ -269,6 +270,7 @@ class Connection:
             self._ready.remove_writer(self.fileno)
 
     def _on_writable(self) -> None:
+        assert self.blocked is not None
         self.blocked.end()
         self.end_turn()
         if self._writes:

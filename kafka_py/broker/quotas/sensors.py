@@ -7,6 +7,7 @@ Source: docs/reference/quotas.md, sections 3 and 4; ClientQuotaManager, Controll
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from kafka_py.base.quota_rates import SampledRate, TokenBucket, Window
 from kafka_py.broker.quotas.precedence import Tags
@@ -68,7 +69,7 @@ class Budget(SampledRate):
     def set_limit(self, limit: float | None) -> None:
         """Replaces the limit; what was used remains."""
         self._limit = limit
-        self.enough = math.inf if limit is None else limit * self.window.shortest_s
+        self.enough = math.inf if limit is None else _most_total(limit, self.window.shortest_s)
 
     def charge(self, value: float, now_ms: float) -> int:
         """Records a value; returns the throttle time in ms, 0 when the rate is within the limit."""
@@ -139,6 +140,16 @@ class MutationBudget(Budget):
         bucket.take(permits, now_ms)
         self.record(permits, now_ms)
         return True, 0 if is_strict else bounded(bucket.exhausted_ms(), self._longest_ms, self.window)
+
+
+@lru_cache(maxsize=1024)
+def _most_total(limit: float, shortest_s: float) -> float:
+    """The largest total that never exceeds the limit.
+
+    Equal limits share one number: it is read for every request, and one for each of many clients would not be in the
+    processor's caches.
+    """
+    return limit * shortest_s
 
 
 def bounded(time_ms: float, longest_ms: float, window: Window) -> int:

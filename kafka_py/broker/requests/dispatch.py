@@ -58,6 +58,8 @@ class Dispatcher:
         self._throttling: Throttling | None = None
         self._answer: Answer = self._send
         """Sends a response; charges quotas before that, once there are any."""
+        for service in self._services.values():
+            service.answer = self._send
 
     def throttle_when_on(self, schedule: CallLater) -> None:
         """Applies the node's quotas as soon as there are any."""
@@ -68,6 +70,8 @@ class Dispatcher:
         throttling = Throttling(quotas, self._send, self._now_s, schedule)
         self._throttling = self._node.throttling = throttling
         self._answer = throttling.answer
+        for key, service in self._services.items():
+            service.answer = throttling.answer_produce if key == ApiKey.PRODUCE else throttling.answer
 
     def on_request(self, connection: ClientConnection, slot: Any, frame: bytearray) -> None:
         """Handles one whole request, without its size. Responds by `connection.respond(slot, ...)`, now or later."""
@@ -137,7 +141,7 @@ class Dispatcher:
         metrics = service.metrics
         has_short_answer = service.is_in_proportion and size <= PLAIN_BYTES
         context = RequestContext(
-            connection, slot, service.api, header, size, metrics, self._answer, self._now_s(), has_short_answer
+            connection, slot, service.api, header, size, metrics, service.answer, self._now_s(), has_short_answer
         )  # fmt: skip
         if is_large:
             context.large_request = request
@@ -254,7 +258,8 @@ class Dispatcher:
                 return
         if context.exchange is not None:
             context.exchange = context.exchange[0], response
-        context.answered_s = self._now_s()
+        if not context.answered_s:
+            context.answered_s = self._now_s()
         context.connection.respond(context.slot, parts, context)
         if context.large_request is not None:
             self._free(context, [context.large_request, response])

@@ -35,7 +35,7 @@ class ClientConnection(Protocol):
     client_software: ClientSoftware
     batch_trust: object
     budgets: Any
-    blocked: BlockedTime
+    blocked: BlockedTime | None
 
     @property
     def queued_responses(self) -> int: ...
@@ -102,6 +102,7 @@ class RequestContext:
     received_s, started_s, parked_s, answered_s: when it was read from the socket, was started, was parked (0: it was
         not), and was answered; monotonic seconds.
     exchange: request and response, kept only while requests are logged.
+    budget: what the time of sending the response counts against, if that is known when it is answered; see throttling.
     has_short_answer: the request is small, and its response has at most as many elements.
     large_request: the request if it has so many elements that it was decoded in turns. Its connection is muted until
         the response, which is encoded in turns as well; then both are freed in turns. () if the handler no longer needs
@@ -113,6 +114,7 @@ class RequestContext:
         "answered_s",
         "api",
         "api_version",
+        "budget",
         "client_id",
         "connection",
         "correlation_id",
@@ -151,6 +153,7 @@ class RequestContext:
         self.parked_s = 0.0
         self.answered_s = 0.0
         self.exchange: tuple[Any, Any] | None = None
+        self.budget: Any = None
         self.large_request: Any = None
         self._send = send
 

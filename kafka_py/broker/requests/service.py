@@ -16,7 +16,7 @@ from kafka_py.broker.observe.metrics import ApiMetrics
 from kafka_py.broker.requests.error_responses import refuse, refusing
 from kafka_py.broker.requests.large_requests import AT_ONCE_ELEMENTS, AT_ONCE_OF
 from kafka_py.broker.requests.node import Node
-from kafka_py.broker.requests.request_context import RequestContext
+from kafka_py.broker.requests.request_context import Answer, RequestContext
 from kafka_py.broker.requests.routes import Route
 from kafka_py.wire.apis import Api, ApiKey
 from kafka_py.wire.compiler import CountedDecoder, Decoder, counted_decoder, decoder
@@ -38,8 +38,8 @@ class ApiService:
     """One API with the values that are looked up once per API instead of once per request."""
 
     __slots__ = (
-        "_route", "api", "counted_decoders", "decoders", "elements_at_once", "handle", "is_in_proportion", "max_bytes",
-        "max_version", "metrics", "rule",
+        "_route", "answer", "api", "counted_decoders", "decoders", "elements_at_once", "handle", "is_in_proportion",
+        "max_bytes", "max_version", "metrics", "rule",
     )  # fmt: skip
 
     def __init__(self, api: Api, route: Route, metrics: ApiMetrics) -> None:
@@ -50,6 +50,8 @@ class ApiService:
         self.metrics = metrics
         self.rule = route.rule
         self._route = route
+        self.answer: Answer
+        """Sends a response to this API; set by dispatch."""
         self.handle: Handle | None = None  # until the first request
         self.is_in_proportion = api.key in ANSWERED_IN_PROPORTION
         self.decoders: list[Decoder[Any] | None] = [None] * (api.max_version + 1)

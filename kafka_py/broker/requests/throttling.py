@@ -24,6 +24,7 @@ from kafka_py.broker.quotas.sensors import Budget
 from kafka_py.broker.requests.request_context import ClientConnection, EncodedResponse, RequestContext
 from kafka_py.broker.requests.routes import ROUTES, QuotaClass
 from kafka_py.net.principal import Principal
+from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.version_meanings import STRICT_MUTATION_QUOTA
 
 if TYPE_CHECKING:
@@ -97,40 +98,54 @@ class Throttling:
     # ---- responses
 
     def answer(self, context: RequestContext, response: Any, parts: list[bytes | FileSlice] | None = None) -> None:
-        """Charges a request whose response is ready, sends the response, and mutes the connection if need be.
-
-        Produce, the hot path, is charged without a call unless a sample is over or a limit near: see Budget.charge.
-        """
-        now_s = self._now_s()
-        if context.api.key or response is None:
-            over = self._charges[context.api.key](context, response, now_s)
-        else:
-            mine = context.connection.budgets
-            if mine is None or mine.client_id != context.client_id or mine.era != self._era.number:
-                mine = self._look_up(context)
-            now_ms = now_s * 1000.0
-            over, time_ms = None, 0
-            budget = mine.produce
-            if budget is not None:
-                total = budget.total + context.request_bytes
-                if total <= budget.enough and now_ms < budget.ends_ms:
-                    budget.total = total
-                else:
-                    time_ms = budget.charge(context.request_bytes, now_ms)
-                    over = (time_ms, self._produce) if time_ms else None
-            budget = mine.request
-            if budget is not None:
-                used = ((context.parked_s or now_s) - context.started_s) * PERCENT
-                total = budget.total + used
-                if total <= budget.enough and now_ms < budget.ends_ms:
-                    budget.total = total
-                else:
-                    used_ms = budget.charge(used, now_ms)
-                    over = (used_ms, self.request) if used_ms and used_ms >= time_ms else over
+        """Charges a request whose response is ready, sends the response, and mutes the connection if need be."""
+        if context.api.key == ApiKey.PRODUCE and response is not None:
+            self.answer_produce(context, response, parts)
+            return
+        over = self._charges[context.api.key](context, response, self._now_s())
         if over is None:
             self._send(context, response, parts)
         else:
             self._throttle(context, response, *over)
+
+    def answer_produce(
+        self, context: RequestContext, response: Any, parts: list[bytes | FileSlice] | None = None
+    ) -> None:
+        """The same for Produce, the hot path: without a call unless a sample is over or a limit near.
+
+        See Budget.charge. The moment of the charge is that of the answer as well, which saves a look at the clock.
+        """
+        if response is None:
+            self.answer(context, response, parts)
+            return
+        mine = context.connection.budgets
+        if mine is None or mine.client_id != context.client_id or mine.era != self._era.number:
+            mine = self._look_up(context)
+        context.answered_s = now_s = self._now_s()
+        now_ms = now_s * 1000.0
+        budget = mine.produce
+        if budget is None:
+            time_ms = 0
+        elif now_ms < budget.ends_ms and (total := budget.total + context.request_bytes) <= budget.enough:
+            budget.total = total
+            time_ms = 0
+        else:
+            time_ms = budget.charge(context.request_bytes, now_ms)
+        budget = mine.request
+        if budget is not None:
+            context.budget = budget
+            used = ((context.parked_s or now_s) - context.started_s) * PERCENT
+            if now_ms < budget.ends_ms and (total := budget.total + used) <= budget.enough:
+                budget.total = total
+            else:
+                used_ms = budget.charge(used, now_ms)
+                if used_ms and used_ms >= time_ms:
+                    self._throttle(context, response, used_ms, self.request)
+                    return
+        if time_ms:
+            self._throttle(context, response, time_ms, self._produce)
+        else:
+            self._send(context, response, parts)
 
     def _look_up(self, context: RequestContext) -> ClientBudgets:
         """The budgets of the client, which its connection keeps unless a plug-in may decide otherwise each time."""
@@ -248,17 +263,20 @@ class Throttling:
 
         Called while request time is measured.
         """
-        connection = contexts[0].connection
-        share = max(ended_s - began_s - connection.blocked.take_s(), 0.0) * PERCENT / len(contexts)
+        spent_s = ended_s - began_s
+        blocked = contexts[0].connection.blocked
+        if blocked is not None:
+            spent_s = max(spent_s - blocked.take_s(), 0.0)
+        share = spent_s * PERCENT / len(contexts)
         ended_ms = ended_s * 1000.0
         for context in contexts:
-            mine = connection.budgets
-            if context.api.key or mine is None or mine.client_id != context.client_id or mine.request is None:
+            budget = context.budget
+            if budget is None:
                 self._record_sending(context, share, ended_ms)
-            elif ended_ms < mine.request.ends_ms:
-                mine.request.total += share
+            elif ended_ms < budget.ends_ms:
+                budget.total += share
             else:
-                mine.request.record(share, ended_ms)
+                budget.record(share, ended_ms)
 
     def _record_sending(self, context: RequestContext, share: float, ended_ms: float) -> None:
         if context.metrics.name == FETCH_FOLLOWER or ROUTES[context.api.key].throttle is QuotaClass.EXEMPT:

@@ -294,3 +294,26 @@ def test_no_rate_exceeds_the_total_over_the_shortest_window() -> None:
         rate.record(100, now_ms)
         assert rate.per_second(now_ms) <= rate.total / window.shortest_s
     assert math.isclose(rate.per_second(20_000), 730, rel_tol=0.05)
+
+
+def test_a_rate_is_that_of_the_samples_of_its_window_however_long_it_runs() -> None:
+    """Beside a rate that keeps every sample as a row of its own, as Rate and SampledStat do it."""
+    window = Window(3, 1_000)
+    rate = SampledRate(window)
+    rows: list[list[float]] = []
+    at, now_ms = -1, 0.0
+    for number in range(2_000):
+        now_ms += (number * 37) % 401 if number % 97 else 2_750  # now and then some samples are left out
+        value = (number % 13) / 8
+        rate.record(value, now_ms)
+        if at < 0 or now_ms - rows[at][0] >= window.sample_ms:
+            at = (at + 1) % window.samples
+            rows[at : at + 1] = [[now_ms, 0.0]]
+        rows[at][1] += value
+        if number % 3 == 0:
+            for row in rows:
+                if now_ms - row[0] >= window.length_ms:
+                    row[:] = now_ms, 0.0
+            elapsed_ms = now_ms - min(start for start, _ in rows)
+            spread_ms = elapsed_ms + max(window.samples - 1 - elapsed_ms // window.sample_ms, 0) * window.sample_ms
+            assert rate.measure(now_ms) == (sum(row[1] for row in rows) / (spread_ms / 1000), spread_ms)

@@ -523,8 +523,9 @@ def test_the_time_that_the_peer_is_waited_for_is_known(is_woken_by_the_peer: boo
     world, now = World(), [1000.0]
     world.services.now_s = lambda: now[0]
     waits: list[float] = []
-    world.services.on_sent = lambda *_: waits.append(connection.blocked.take_s())
+    world.services.on_sent = lambda *_: waits.append(connection.blocked.take_s() if connection.blocked else -1.0)
     connection = world.connect(world.wire)
+    assert connection.blocked is None
     world.receive(framed(b"later0"))
     world.wire.takes = 1
     connection.respond(0, [b"ABC"], "slow")
@@ -536,6 +537,7 @@ def test_the_time_that_the_peer_is_waited_for_is_known(is_woken_by_the_peer: boo
     else:
         connection.end_turn()  # another response is ready
     assert waits == [5.0]
+    assert connection.blocked is not None
     assert connection.blocked.take_s() == 0.0
 
 

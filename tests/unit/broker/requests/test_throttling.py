@@ -65,7 +65,7 @@ class Client:
         self.send_s = send_s
         self.answers: list[Any] = []
         self.mutes = 0
-        self.blocked = BlockedTime(dispatcher._now_s)
+        self.blocked: BlockedTime | None = None
 
     def respond(self, slot: int, parts: Any, note: Any = None) -> None:
         self.answers.append(parts)
@@ -181,11 +181,13 @@ def test_the_time_of_sending_counts_without_that_for_which_the_peer_was_waited_f
     key = ApiKey.UPDATE_METADATA if name == "update_metadata" else ApiKey.FETCH
     metrics = getattr(world.metrics, name, world.dispatcher._services[int(key)].metrics)
     context: Any = SimpleNamespace(
-        connection=world.client, metrics=metrics, principal=ANONYMOUS, client_id="c", api=SimpleNamespace(key=key)
-    )
-    world.client.blocked.begin()
+        connection=world.client, metrics=metrics, principal=ANONYMOUS, client_id="c", api=SimpleNamespace(key=key),
+        budget=None,
+    )  # fmt: skip
+    world.client.blocked = blocked = BlockedTime(world.clock.monotonic_s)
+    blocked.begin()
     world.clock.advance(5000)
-    world.client.blocked.end()
+    blocked.end()
     world.node.throttling.on_sent([context, context], 1.0, 6.5)
     charged = sum(budget.total for budget in world.quotas.request.budgets)
     expected = (50.0, 0.0) if name == "fetch_consumer" else (0.0, 50.0)
@@ -453,3 +455,52 @@ def test_waiting_is_free() -> None:
         assert budget.total == pytest.approx(1.0)
 
     asyncio.run(scenario())
+
+
+def test_each_request_counts_against_the_client_id_that_it_names() -> None:
+    """Also where one connection sends those of several clients, in turn or together."""
+    world = World(producer_byte_rate=1e9, request_percentage=1000.0)
+    world.limit("d", producer_byte_rate=1e9, request_percentage=1000.0)
+    world.handler_ms = 10
+    size = len(encode_request(PRODUCE, 8, 77, "c")) - 4
+    for client_id in "ccdcdd":
+        world.ask(PRODUCE, 8, ProduceResponse(responses=[]), client_id)
+    for manager, expected in ((world.quotas.produce, 3 * size), (world.quotas.request, 3.0)):
+        used = {budget.tags: budget.total for budget in manager.budgets}
+        assert used == pytest.approx({("", "c"): expected, ("", "d"): expected})
+
+
+def test_the_time_of_sending_counts_against_the_client_of_each_request() -> None:
+    """Responses to several clients of one connection that are sent together, of Produce and of another API."""
+    world = World(request_percentage=1000.0)
+    world.limit("d", request_percentage=1000.0)
+    notes: list[RequestContext] = []
+    world.client.respond = lambda slot, parts, note=None: notes.append(note)  # type: ignore[method-assign]
+    for client_id, request, response in (
+        ("c", PRODUCE, ProduceResponse(responses=[])), ("d", PRODUCE, ProduceResponse(responses=[])),
+        ("d", HEARTBEAT, HeartbeatResponse(error_code=0)), ("c", PRODUCE, None),
+    ):  # fmt: skip
+        world.client.answers.append(None)
+        world.ask(request, 8 if request is PRODUCE else 4, response, client_id)
+    world.node.throttling.on_sent(notes, 1.0, 1.04)
+    used = {budget.tags: budget.total for budget in world.quotas.request.budgets}
+    assert used == pytest.approx({("", "c"): 2.0, ("", "d"): 2.0})
+
+
+def test_a_produce_response_without_records_of_its_own_is_charged_like_any_other() -> None:
+    """A coroutine handler and an error are answered by dispatch, not through the context."""
+    size = len(encode_request(PRODUCE, 8, 77, "c")) - 4
+    world = World(producer_byte_rate=size / 10)
+    for total in (size, 2 * size):
+        world.ask(PRODUCE, 8, KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER))
+        assert [budget.total for budget in world.quotas.produce.budgets] == [total]
+    assert world.quotas.produce.muted == 1
+
+
+def test_equal_limits_share_one_number() -> None:
+    world = World(producer_byte_rate=1000.0)
+    for client_id in "de":
+        world.limit(client_id, producer_byte_rate=1000.0)
+    for client_id in "cde":
+        world.ask(PRODUCE, 8, ProduceResponse(responses=[]), client_id)
+    assert len({id(budget.enough) for budget in world.quotas.produce.budgets}) == 1
