@@ -12,7 +12,7 @@ from page_text import cell, code, page, table
 import kafka_py
 from kafka_py.base.meters import MetricTable
 from kafka_py.base.metric_rows import Counter, Gauge, MetricRow, Rate, Sampled, Total
-from kafka_py.broker.observe.prometheus import metric_name
+from kafka_py.broker.observe.jmx_rules import USUAL, BeanAttribute, names_of
 
 MISSING = Path(__file__).parents[1] / "reference" / "missing-metrics.tsv"
 LEFT_OUT = ("testing", "pipeline", "cli", "manager", "operations")
@@ -48,17 +48,25 @@ def attributes(row: MetricRow) -> list[str]:
     return [row.name]
 
 
-def prometheus_names(group: str, row: MetricRow) -> list[str]:
-    """What a scrape calls the values of a row; see broker/observe/prometheus.py."""
-    if isinstance(row, (Total, Sampled)):
-        return [metric_name(group, name) for name in attributes(row)]
+def jmx_attributes(row: MetricRow) -> list[str]:
+    """The attributes of a bean of its own that a scrape may show; see broker/observe/prometheus.py."""
     if isinstance(row, Gauge):
-        return [metric_name(group, row.name)]
-    if isinstance(row, Rate) and row.per_ns:
-        return [f"{metric_name(group, row.name.partition('Percent')[0])}_percent"]
-    if isinstance(row, (Rate, Counter)):
-        return [f"{metric_name(group, row.name.partition('PerSec')[0])}_total"]
-    return [metric_name(group, row.name), f"{metric_name(group, row.name)}_count"]
+        return ["Value"]
+    if isinstance(row, Counter):
+        return ["Total"]
+    if isinstance(row, Rate):
+        return ["Count", "MeanRate"] if row.per_ns else ["Count"]
+    return ["99thPercentile", "Count"]
+
+
+def prometheus_names(each: type[MetricTable], row: MetricRow) -> list[str]:
+    """What a scrape calls the values of a row."""
+    tags = tuple(getattr(each, "TAGS", ()) or row.tags or ())
+    if each.ONE_BEAN:
+        beans = [BeanAttribute(each.GROUP, "", tags, name) for name in attributes(row)]
+    else:
+        beans = [BeanAttribute(each.GROUP, row.name, tags, name) for name in jmx_attributes(row)]
+    return list(dict.fromkeys(name.name for bean in beans for name in names_of(bean, USUAL)))
 
 
 def lines(each: type[MetricTable], *, is_brokers: bool) -> Iterator[tuple[str, ...]]:
@@ -67,7 +75,7 @@ def lines(each: type[MetricTable], *, is_brokers: bool) -> Iterator[tuple[str, .
     for row in each.ROWS.values():
         tags = ", ".join(code(tag) for tag in getattr(each, "TAGS", ()) or row.tags or ())
         names = " ".join(map(code, attributes(row)))
-        scraped = [" ".join(map(code, prometheus_names(each.GROUP, row)))] if is_brokers else []
+        scraped = [" ".join(map(code, prometheus_names(each, row)))] if is_brokers else []
         yield (names, row.kind, tags, *scraped, cell(row.about or told))
 
 

@@ -4,6 +4,7 @@
     request_log.py     a line per request
     startup_report.py  the log lines of a started broker
     prometheus.py      metrics in the format of Prometheus
+    jmx_rules.py       names by the rules of JMX exporters
     metrics_http.py    GET /metrics
     reporters.py       metrics to CSV, console and plug-ins
     reporting.py       calls the reporters

@@ -1,42 +1,40 @@
-"""The metrics in the format of Prometheus, named as by the usual rules of its JMX exporter for Kafka's beans.
+"""The metrics of a broker in the format of Prometheus, under the names of one or more sets of rules.
 
     kafka.server:type=BrokerTopicMetrics,name=BytesInPerSec,topic=t   Count
     -> kafka_server_brokertopicmetrics_bytesin_total{topic="t"} 512
 
 `render` is a generator that yields at intervals, so that its caller can yield to the event loop among thousands of
-partitions. Pure: knows registry and text.
-Source: docs/operations.md, "Metrics"; the text exposition format 0.0.4 of Prometheus; the example rules of its JMX
-exporter (kafka-2_0_0.yml) and those of Strimzi for percentages and attributes.
+partitions. Pure: knows registry and text; jmx_rules.py has the names.
+Source: docs/operations.md, "Metrics"; the text exposition format 0.0.4 of Prometheus.
 """
 
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from kafka_py.base.histograms import Histogram
 from kafka_py.base.meters import Fleet, MetricRegistry, MetricTable
 from kafka_py.base.metric_rows import Counter, Distribution, Gauge, MetricRow, Rate, Sampled, Timing, Total, Value
-from kafka_py.net.scraping.exposition import MetricFamilies, escaped, fit_name, number_text
+from kafka_py.broker.observe.jmx_rules import BeanAttribute, MetricNames, RuleSet, SampleName
+from kafka_py.net.scraping.exposition import MetricFamilies, escaped, number_text
 
 _log = logging.getLogger(__name__)
 
 _THINGS_PER_TURN = 100
 """`render` yields after this many tables, or members of a fleet."""
-_QUANTILES = {
-    "50thPercentile": "0.50", "75thPercentile": "0.75", "95thPercentile": "0.95", "98thPercentile": "0.98",
-    "99thPercentile": "0.99", "999thPercentile": "0.999",
-}  # fmt: skip
-_GROUP = re.compile(r"(?:kafka[._])?([\w.]+):type=(.+)")
+_QUANTILES = (
+    "50thPercentile", "75thPercentile", "95thPercentile", "98thPercentile", "99thPercentile", "999thPercentile"
+)  # fmt: skip
 
 
 class Exposition:
     """One scrape: take the samples with `render`, then read `text`."""
 
-    def __init__(self) -> None:
+    def __init__(self, names: MetricNames | None = None) -> None:
         self.families = MetricFamilies()
+        self._names = names or MetricNames()
 
     def render(self, registry: MetricRegistry) -> Iterator[None]:
         """Takes every sample; yields where other work may run."""
@@ -56,125 +54,110 @@ class Exposition:
         return self.families.text
 
     def _take_fleet(self, fleet: Fleet) -> Iterator[None]:
-        gauges: list[tuple[list[str], str, Callable[[Any], Value]]] = []
+        by_labels: dict[tuple[tuple[str, ...], str], list[tuple[list[str], str, Callable[[Any], Value]]]] = {}
         for row in fleet.gauges():
             assert row.of is not None
-            family = self.families.of(metric_name(fleet.GROUP, row.name), "gauge", row.about)
-            gauges.append((family.lines, family.name, row.of))
-        names = [fit_name(tag) for tag in fleet.TAGS]
+            for named in self._names_of(fleet, row, fleet.TAGS, "Value"):
+                family = self.families.of(named.name, named.kind, row.about)
+                by_labels.setdefault((named.labels, named.fixed), []).append((family.lines, named.name, row.of))
         for number, (values, thing) in enumerate(fleet.things(), 1):
-            labels = "{" + ",".join([f'{name}="{escaped(value)}"' for name, value in zip(names, values, strict=True)])
-            try:
-                for lines, name, read in gauges:
-                    lines.append(f"{name}{labels}}} {read(thing)}")
-            except Exception as error:  # it may have been removed since `things` listed it
-                _log.debug("%s%s}: %r", fleet.GROUP, labels, error)
+            for (labels, fixed), gauges in by_labels.items():
+                text = _labels_text(labels, values, fixed)
+                try:
+                    for lines, name, read in gauges:
+                        lines.append(f"{name}{text} {read(thing)}")
+                except Exception as error:  # it may have been removed since `things` listed it
+                    _log.debug("%s%s: %r", fleet.GROUP, text, error)
             if number % _THINGS_PER_TURN == 0:
                 yield
 
     def _take(self, table: MetricTable) -> None:
-        labels = [f'{fit_name(tag)}="{escaped(value)}"' for tag, value in table.tags.items() if value]
+        tags = {tag: value for tag, value in table.tags.items() if value}
+        tag_names, tag_values = tuple(tags), tuple(tags.values())
+        texts: dict[tuple[tuple[str, ...], str], str] = {}
         for row in table.rows():
             try:
-                samples = list(_SAMPLES[type(row)](table, row))
+                found = list(_ATTRIBUTES[type(row)](table, row))
             except Exception as error:  # one failing metric must not hide the others
                 _log.warning("The metric %s,name=%s cannot be read: %r", table.GROUP, row.name, error)
                 continue
-            for sample in samples:
-                family = self.families.of(sample.name, sample.kind, row.about)
-                own = [*labels, *([sample.label] if sample.label else ())]
-                text = "{" + ",".join(own) + "}" if own else ""
-                family.lines.append(f"{family.name}{text} {number_text(sample.value)}")
+            for attribute, value in found:
+                if isinstance(value, str):
+                    self._add_text(table, row, tags, value)
+                    continue
+                for name in self._names_of(table, row, tag_names, attribute):
+                    key = (name.labels, name.fixed)
+                    text = texts.get(key)
+                    if text is None:
+                        text = texts[key] = _labels_text(name.labels, tag_values, name.fixed)
+                    self._add(name, row, text, value)
+
+    def _names_of(
+        self, table: MetricTable, row: MetricRow, tags: tuple[str, ...], attribute: str
+    ) -> tuple[SampleName, ...]:
+        if table.ONE_BEAN:
+            return self._names.of(BeanAttribute(table.GROUP, "", tags, row.name if attribute == "Value" else attribute))
+        return self._names.of(BeanAttribute(table.GROUP, row.name, tags, attribute))
+
+    def _add(self, name: SampleName, row: MetricRow, labels: str, value: float) -> None:
+        family = self.families.of(name.name, name.kind, row.about)
+        family.lines.append(f"{name.name}{labels} {number_text(int(value) if isinstance(value, bool) else value)}")
+
+    def _add_text(self, table: MetricTable, row: MetricRow, tags: dict[str, str], text: str) -> None:
+        """A text is a label of a sample that says so; no file of rules has such names."""
+        if RuleSet.OWN in self._names.sets:
+            named = self._names_of(table, row, tuple(tags), "Value")[0]
+            family = self.families.of(f"{named.name}_info", "gauge", row.about)
+            labels = _labels_text((*named.labels, "value"), (*tags.values(), text), named.fixed)
+            family.lines.append(f"{family.name}{labels} 1")
 
 
-class Sample(NamedTuple):
-    """One value. label: an additional label, formatted."""
-
-    name: str
-    kind: str
-    value: int | float
-    label: str = ""
-
-
-# ---- names
+def _labels_text(labels: Iterable[str], values: Iterable[str], fixed: str) -> str:
+    """The labels in braces; empty if there are none."""
+    texts = [f'{label}="{escaped(value)}"' for label, value in zip(labels, values, strict=True)]
+    if fixed:
+        texts.append(fixed)
+    return "{" + ",".join(texts) + "}" if texts else ""
 
 
-def metric_name(group: str, name: str) -> str:
-    """`kafka.server:type=BrokerTopicMetrics` and `BytesIn` -> kafka_server_brokertopicmetrics_bytesin."""
-    found = _GROUP.fullmatch(group)
-    domain, kind = found.groups() if found else ("", group)
-    prefix = "" if group.startswith("kafka_py") else "kafka_"
-    parts = [kind, name] if domain == "py" else [domain, kind, name]
-    return prefix + fit_name("_".join(part for part in parts if part)).lower()
+# ---- attributes of one row: those that some set of rules has a name for
 
 
-# ---- samples of one row
-
-
-def _of_gauge(table: MetricTable, row: MetricRow) -> Iterable[Sample]:
+def _of_gauge(table: MetricTable, row: MetricRow) -> Iterable[tuple[str, Value]]:
     value = getattr(table, row.attribute)
-    if callable(value):
-        value = value()
-    name = metric_name(table.GROUP, row.name)
-    if isinstance(value, str):
-        return [Sample(f"{name}_info", "gauge", 1, f'value="{escaped(value)}"')]
-    kind = "counter" if name.endswith("_total") else "gauge"
-    samples = [Sample(name, kind, int(value) if isinstance(value, bool) else value)]
-    if "Percent" in row.name:  # the two usual rule files name these differently
-        samples.append(Sample(_percent_name(table, row), "gauge", value))
-    return samples
+    return [("Value", value() if callable(value) else value)]
 
 
-def _percent_name(table: MetricTable, row: MetricRow) -> str:
-    return metric_name(table.GROUP, row.name.partition("Percent")[0]) + "_percent"
-
-
-def _of_rate(table: MetricTable, row: MetricRow) -> Iterable[Sample]:
+def _of_rate(table: MetricTable, row: MetricRow) -> Iterable[tuple[str, Value]]:
     assert isinstance(row, Rate)
     values = row.read(table)
     if not values:
         return []
-    count = values["Count"]
-    assert isinstance(count, int)
     if row.per_ns:
         share = values["OneMinuteRate"] or values["MeanRate"]  # the former is 0 until the first tick
-        assert isinstance(share, float)
-        return [
-            Sample(metric_name(table.GROUP, row.name) + "_count", "counter", count),
-            Sample(_percent_name(table, row), "gauge", share),
-        ]
-    return [Sample(metric_name(table.GROUP, row.name.partition("PerSec")[0]) + "_total", "counter", count)]
+        return [("Count", values["Count"]), ("MeanRate", share), ("OneMinuteRate", share)]
+    return [("Count", values["Count"])]
 
 
-def _of_counter(table: MetricTable, row: MetricRow) -> Iterable[Sample]:
-    values = row.read(table)
-    count = values.get("Count")
-    return [Sample(metric_name(table.GROUP, row.name) + "_total", "counter", count)] if isinstance(count, int) else []
+def _of_counter(table: MetricTable, row: MetricRow) -> Iterable[tuple[str, Value]]:
+    return [("Total", value) for value in row.read(table).values()]  # only our own beans have such rows
 
 
-def _of_distribution(table: MetricTable, row: MetricRow) -> Iterable[Sample]:
+def _of_distribution(table: MetricTable, row: MetricRow) -> Iterable[tuple[str, Value]]:
     histogram = vars(table).get(row.attribute)
     if not isinstance(histogram, Histogram):
         if table.tags:
             return []
         histogram = getattr(table, row.attribute)
-    name = metric_name(table.GROUP, row.name)
     values = histogram.read()
-    samples = [Sample(f"{name}_count", "counter", int(values["Count"]))]
-    samples += [
-        Sample(name, "gauge", values[attribute], f'quantile="{share}"') for attribute, share in _QUANTILES.items()
-    ]
-    return samples
+    return [("Count", int(values["Count"])), *((each, values[each]) for each in _QUANTILES)]
 
 
-def _of_attributes(table: MetricTable, row: MetricRow) -> Iterable[Sample]:
-    for attribute, value in row.read(table).items():
-        name = metric_name(table.GROUP, attribute)
-        if not isinstance(value, str):
-            yield Sample(name, "counter" if name.endswith("_total") else "gauge", value)
+def _of_attributes(table: MetricTable, row: MetricRow) -> Iterable[tuple[str, Value]]:
+    return [(attribute, value) for attribute, value in row.read(table).items() if not isinstance(value, str)]
 
 
-_SAMPLES: dict[type[MetricRow], Callable[[MetricTable, MetricRow], Iterable[Sample]]] = {
+_ATTRIBUTES: dict[type[MetricRow], Callable[[MetricTable, MetricRow], Iterable[tuple[str, Value]]]] = {
     Counter: _of_counter,
     Distribution: _of_distribution,
     Gauge: _of_gauge,

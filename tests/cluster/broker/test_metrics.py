@@ -6,9 +6,12 @@ import re
 import time
 from pathlib import Path
 
+import pytest
+
 from kafka_py.broker.observe.metrics_http import MetricsServer
 from kafka_py.net.scraping.endpoint import MOST_AT_ONCE, in_slices
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
+from kafka_py.testing.peers import promtool
 from kafka_py.wire.messages.api_versions import ApiVersionsRequest
 from kafka_py.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 
@@ -31,11 +34,14 @@ async def http(port: int, request: str, *, close_early: bool = False) -> tuple[s
     return status, dict(line.split(": ", 1) for line in lines), body
 
 
-async def scrape(broker: LocalBroker) -> dict[str, float]:
+def port_of(broker: LocalBroker) -> int:
     address = broker.server.observation.address
     assert address is not None
-    port = int(re.findall(r":(\d+)/metrics", address)[0])
-    status, headers, body = await http(port, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+    return int(re.findall(r":(\d+)/metrics", address)[0])
+
+
+async def scrape(broker: LocalBroker, query: str = "") -> dict[str, float]:
+    status, headers, body = await http(port_of(broker), f"GET /metrics{query} HTTP/1.1\r\nHost: x\r\n\r\n")
     assert status == "HTTP/1.1 200 OK"
     assert headers["Content-Type"].startswith("text/plain; version=0.0.4")
     assert int(headers["Content-Length"]) == len(body.encode())
@@ -74,6 +80,43 @@ async def test_what_a_broker_does_shows_in_its_metrics(broker: LocalBroker) -> N
     assert found["process_open_fds"] > 5
     assert found["process_resident_memory_bytes"] > 1 << 20
     assert found['kafka_server_app_info_starttimems{id="0"}'] > 0
+
+
+@on_broker(metrics_http_port=0)
+async def test_names_of_other_rules_are_served_where_they_are_asked_for(broker: LocalBroker) -> None:
+    await broker.create_topic("t")
+    await broker.produce("t", batch(b"a"))
+    await broker.ask(ApiVersionsRequest(client_software_name="me", client_software_version="1.0"), 3)
+    usual = await scrape(broker)
+    labels = 'clientSoftwareName="me",clientSoftwareVersion="1.0",listener="PLAINTEXT",networkProcessor="0"'
+    assert usual[f"kafka_server_socket_server_metrics_connections_software{{{labels}}}"] == 1
+    assert "kafka_network_socketserver_networkprocessoravgidle_percent" in usual
+    found = await scrape(broker, "?names=confluent")
+    assert found['kafka_server_brokertopicmetrics_messagesinpersec{topic="t"}'] == 1
+    assert found['kafka_log_log_logendoffset{topic="t",partition="0"}'] == 1
+    assert "process_open_fds" in found and "kafka_server_kafkaserver_clusterid_info" not in "".join(found)
+    assert not [name for name in found if "messagesin_total" in name]
+    jmx = await scrape(broker, "?names=jmx")
+    assert not [name for name in jmx if "socket_server_metrics" in name or "avgidle_percent" in name]
+    assert set(jmx) <= set(usual)
+
+
+@on_broker(metrics_http_port=0)
+async def test_names_that_there_are_not_are_refused(broker: LocalBroker) -> None:
+    status, _, body = await http(port_of(broker), "GET /metrics?names=x HTTP/1.1\r\n\r\n")
+    assert status == "HTTP/1.1 400 Bad Request"
+    assert body == "there are no names 'x': names is one or more of own,jmx,strimzi,confluent\n"
+
+
+@pytest.mark.skipif(promtool.program() is None, reason="promtool is not installed")
+@on_broker(metrics_http_port=0)
+async def test_prometheus_own_checker_accepts_the_text_of_all_names(broker: LocalBroker) -> None:
+    await broker.create_topic("t", 2)
+    await broker.produce("t", batch(b"a"))
+    await broker.fetch("t", 0, max_wait_ms=0)
+    for names in ("", "?names=own,jmx,strimzi,confluent"):
+        _, _, body = await http(port_of(broker), f"GET /metrics{names} HTTP/1.1\r\n\r\n")
+        assert await asyncio.to_thread(promtool.complaints, body) == []
 
 
 @on_broker(metrics_http_port=0)

@@ -9,7 +9,7 @@ import pytest
 
 from kafka_py.base.meters import Fleet, MetricRegistry, MetricTable
 from kafka_py.base.metric_rows import Counter, Distribution, Gauge, Rate, Sampled, Timing, Total
-from kafka_py.broker.observe.prometheus import Exposition, metric_name
+from kafka_py.broker.observe.prometheus import Exposition
 from kafka_py.net.scraping.exposition import escaped, fit_name, number_text
 from kafka_py.testing.clock import ManualClock
 
@@ -79,23 +79,6 @@ def samples(registry: MetricRegistry) -> dict[str, float]:
             assert key not in found
             found[key] = float(match[3])
     return found
-
-
-@pytest.mark.parametrize(
-    ("group", "name", "expected"),
-    [
-        ("kafka.server:type=BrokerTopicMetrics", "BytesIn", "kafka_server_brokertopicmetrics_bytesin"),
-        ("kafka.controller:type=KafkaController", "ActiveControllerCount",
-         "kafka_controller_kafkacontroller_activecontrollercount"),
-        ("kafka.coordinator.group:type=GroupMetadataManager", "NumGroups",
-         "kafka_coordinator_group_groupmetadatamanager_numgroups"),
-        ("kafka.server:type=socket-server-metrics", "connection-count",
-         "kafka_server_socket_server_metrics_connection_count"),
-        ("kafka_py:type=process", "open_fds", "process_open_fds"),
-    ],
-)  # fmt: skip
-def test_names(group: str, name: str, expected: str) -> None:
-    assert metric_name(group, name) == expected
 
 
 def test_a_rate_is_a_counter_per_topic_and_of_all(registry: MetricRegistry) -> None:
