@@ -17,7 +17,7 @@ from kafka_py.operations.cluster_view.snapshot import ViewPart
 from kafka_py.operations.directories.dir_tools import directory_tools
 from kafka_py.operations.directories.execution import DirectoriesRun, DirectoryTools, cancel_directories
 from kafka_py.operations.directories.look_input import plan_directories_of
-from kafka_py.operations.directories.model import DirectoriesProposal, DirectoriesRequest, DirectoryId
+from kafka_py.operations.directories.model import DirectoriesProposal, DirectoriesRequest, DirectoryId, ReplicaId
 from kafka_py.operations.directories.plan_file import DirectoriesState
 from kafka_py.operations.directories.planner import propose
 from kafka_py.operations.rebalancing.cluster_input import unseen_notes
@@ -26,11 +26,12 @@ ALL = "all"
 
 
 class PlannedDirectories(NamedTuple):
-    """A proposal, the id of the cluster that it is for, and what could not be seen of it."""
+    """A proposal, the id of the cluster that it is for, what could not be seen of it, and what is being moved."""
 
     proposal: DirectoriesProposal
     cluster_id: str | None
     notes: tuple[str, ...]
+    moving: tuple[ReplicaId, ...] = ()
 
 
 def directories_request(log_dirs: str | None, drained: str | None, tolerance_percent: int) -> DirectoriesRequest:
@@ -52,7 +53,11 @@ async def plan_directories(properties: Mapping[str, str], request: DirectoriesRe
     async with AsyncAdminClient(properties) as admin:
         snapshot = await look_at(admin, [ViewPart.LOG_DIRS])
     notes = tuple(unseen_notes(snapshot))
-    return PlannedDirectories(propose(plan_directories_of(snapshot), request), snapshot.cluster_id, notes)
+    found = plan_directories_of(snapshot)
+    proposal = propose(found, request)
+    brokers = {move.replica.broker for move in proposal.moves}
+    moving = tuple(sorted(each.id for each in found.replicas if each.is_moving and each.id.broker in brokers))
+    return PlannedDirectories(proposal, snapshot.cluster_id, notes, moving)
 
 
 async def execute_directories(

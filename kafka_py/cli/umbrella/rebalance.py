@@ -128,7 +128,7 @@ def _plan_directories(options: argparse.Namespace) -> int:
     properties = admin_properties(options)
     path = Path(options.state)
     if options.execute:
-        _refuse_overwriting(path)
+        _refuse_overwriting(path, options)
     planned = asyncio.run(plan_directories(properties, request))
     if options.output is not None:
         print_document({**directories_document(planned.proposal), "unseen": list(planned.notes)}, options.output)
@@ -136,6 +136,11 @@ def _plan_directories(options: argparse.Namespace) -> int:
         print("\n".join([*directories_lines(planned.proposal), *planned.notes]), flush=True)
     if not options.execute or not planned.proposal.moves:
         return 0
+    if planned.moving:  # before the state of the execution that may have begun them is overwritten
+        raise CommandFailed(
+            f"{len(planned.moving)} replicas are being moved, such as {planned.moving[0]}: wait until that has ended, "
+            "or cancel it, and plan again"
+        )
     limits = BatchLimits(options.batch_partitions, options.batch_bytes)
     state = new_directories_state(planned.proposal, planned.cluster_id, options.throttle, limits)
     write_directories(path, state)
@@ -157,7 +162,7 @@ def _plan(options: argparse.Namespace) -> int:
     properties = admin_properties(options)
     path = Path(options.state)
     if options.execute:
-        _refuse_overwriting(path)
+        _refuse_overwriting(path, options)
     planned = asyncio.run(plan(properties, request_of(options), capacities_of(options.capacity)))
     document = proposal_document(planned.proposal)
     if options.output is not None:
@@ -180,7 +185,7 @@ def _plan(options: argparse.Namespace) -> int:
     return asyncio.run(execute(properties, options.zookeeper, state, path, options.on_interrupt))
 
 
-def _refuse_overwriting(path: Path) -> None:
+def _refuse_overwriting(path: Path, options: argparse.Namespace) -> None:
     """Raises CommandFailed where the state of an execution that has not ended would be lost."""
     from kafka_py.operations.directories.plan_file import is_of_directories, parse_directories
     from kafka_py.operations.rebalancing.model import RebalanceRefused
@@ -193,6 +198,8 @@ def _refuse_overwriting(path: Path) -> None:
         before = parse_directories(text) if is_of_directories(text) else parse_state(text)
     except RebalanceRefused as error:
         raise CommandFailed(f"{path} would be overwritten: {error}") from None
+    if is_of_directories(text) != bool(options.log_dirs or options.drain_log_dirs) and before.pending:
+        raise CommandFailed(f"{path} is of another kind of rebalance, which has not ended: give another --state")
     if not before.is_finished and (before.topics or before.brokers):
         raise CommandFailed(
             f"{path} is of an execution whose throttles are set: --resume {path} continues it, --cancel {path} ends it"

@@ -16,7 +16,14 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.operations.directories.model import DirectoriesProposal, DirectoryMove, ReplicaId
 from kafka_py.operations.rebalancing.batches import BatchLimits
 from kafka_py.operations.rebalancing.model import RebalanceRefused
-from kafka_py.operations.rebalancing.plan_file import Overrides, StepState, overrides_of, write_whole
+from kafka_py.operations.rebalancing.plan_file import (
+    Overrides,
+    OwnValues,
+    StepState,
+    overrides_of,
+    own_values_of,
+    write_whole,
+)
 
 KIND = "log-dirs"
 FILE_VERSION = 1
@@ -33,9 +40,10 @@ class DirectoryStep:
 
 @dataclass(slots=True)
 class DirectoriesState:
-    """All of a plan. throttle: bytes per second, None for none. brokers: what they had before throttles of now.
+    """All of a plan. throttle: bytes per second, None for none.
 
-    topics: always empty; these moves have no throttles by topic.
+    brokers: what those that are throttled now had before. set_brokers: what they were given. topics, set_topics: always
+    empty; these moves have no throttles by topic.
     """
 
     cluster_id: str | None
@@ -44,6 +52,8 @@ class DirectoriesState:
     limits: BatchLimits = field(default_factory=BatchLimits)
     topics: Overrides = field(default_factory=dict)
     brokers: Overrides = field(default_factory=dict)
+    set_topics: OwnValues = field(default_factory=dict)
+    set_brokers: OwnValues = field(default_factory=dict)
     is_finished: bool = False
 
     @property
@@ -91,7 +101,8 @@ def directories_text(state: DirectoriesState) -> str:
     document = {
         "version": FILE_VERSION, "kind": KIND, "cluster_id": state.cluster_id, "throttle": state.throttle,
         "batch_replicas": state.limits.partitions, "batch_bytes": state.limits.moved_bytes,
-        "throttled_brokers": state.brokers, "finished": state.is_finished, "replicas": rows,
+        "throttled_brokers": state.brokers, "set_brokers": state.set_brokers, "finished": state.is_finished,
+        "replicas": rows,
     }  # fmt: skip
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
 
@@ -106,7 +117,8 @@ def parse_directories(text: str) -> DirectoriesState:
         return DirectoriesState(
             document["cluster_id"], {step.move.replica: step for step in steps}, document["throttle"],
             BatchLimits(int(document["batch_replicas"]), int(document["batch_bytes"])),
-            brokers=overrides_of(document["throttled_brokers"]), is_finished=bool(document["finished"]),
+            brokers=overrides_of(document["throttled_brokers"]),
+            set_brokers=own_values_of(document["set_brokers"]), is_finished=bool(document["finished"]),
         )  # fmt: skip
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RebalanceRefused(f"This is not the state of a rebalance: {type(error).__name__}: {error}") from None

@@ -24,6 +24,10 @@ from kafka_py.zk.config_znodes import entity_path
 from kafka_py.zk.session import NodeExists
 from kafka_py.zk.store import ZkStore
 
+UNCERTAIN = (
+    ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NETWORK_EXCEPTION, ErrorCode.NOT_CONTROLLER, ErrorCode.BROKER_NOT_AVAILABLE,
+)  # fmt: skip
+"""Not refused: the controller may have begun, or will another time."""
 Settings = Mapping[str, str | None]
 """Setting -> value; None for none."""
 TOPICS, BROKERS = "topics", "brokers"
@@ -75,7 +79,9 @@ class BrokerCarrier:
 
     async def start(self, targets: Mapping[TopicPartition, Sequence[int]]) -> dict[TopicPartition, str]:
         results = await self._admin.alter_partition_reassignments(targets)
-        return {partition: error.message for partition, error in results.errors().items()}
+        return {
+            partition: error.message for partition, error in results.errors().items() if error.code not in UNCERTAIN
+        }
 
     async def cancel(self, partitions: Collection[TopicPartition]) -> None:
         results = await self._admin.alter_partition_reassignments(dict.fromkeys(partitions))

@@ -21,7 +21,13 @@ from kafka_py.operations.rebalancing import throttling
 from kafka_py.operations.rebalancing.batches import next_batch
 from kafka_py.operations.rebalancing.carriers import ReassignmentCarrier
 from kafka_py.operations.rebalancing.model import PartitionChange, RebalanceRefused
-from kafka_py.operations.rebalancing.other_users import Running, belongs_to, changed_by_others, is_between
+from kafka_py.operations.rebalancing.other_users import (
+    Running,
+    belongs_to,
+    cancelled_order,
+    changed_by_others,
+    is_between,
+)
 from kafka_py.operations.rebalancing.plan_file import PlanState, StepState
 from kafka_py.operations.rebalancing.progress import RunOutcome, RunProgress, copied_of, seconds_left
 from kafka_py.operations.rebalancing.throttles import (
@@ -169,10 +175,7 @@ class RebalanceRun:
         self._copied = 0
         tools = self._tools
         await self._set_throttles(_moves_of(batch, infos), live)
-        fresh = {change.partition: change.after for change in batch if change.partition not in running}
-        refused = await tools.carrier.start(fresh) if fresh else {}
-        for partition, reason in refused.items():
-            self._fail(partition, reason)
+        await self._begin([change for change in batch if change.partition not in running])
         await self._wait(batch)
         await self._clear_throttles()
         after, live = await self._read()
@@ -180,6 +183,29 @@ class RebalanceRun:
         await self._elect([change.partition for change in batch], after, live)
         await tools.keep(self.state)
         self._report(())
+
+    async def _begin(self, fresh: Sequence[PartitionChange]) -> None:
+        """Begins the reassignments that still fit: they would replace those that others have begun meanwhile."""
+        if not fresh:
+            return
+        tools = self._tools
+        infos, _ = await self._read()
+        running = await tools.carrier.running()
+        targets = {}
+        for change in fresh:
+            info = infos.get(change.partition)
+            reason = None if info is None else changed_by_others(change, info.replicas, running)
+            if reason is not None:
+                self._fail(change.partition, reason)
+            elif change.partition not in running:
+                targets[change.partition] = change.after
+        try:
+            refused = await tools.carrier.start(targets) if targets else {}
+        except RebalanceRefused:
+            await self._clear_throttles()
+            raise
+        for partition, reason in refused.items():
+            self._fail(partition, reason)
 
     async def _wait(self, batch: Sequence[PartitionChange]) -> None:
         """Until every partition of the batch is in place and in sync, or cancelled."""
@@ -300,7 +326,8 @@ async def clear_throttles(state: PlanState, tools: RunTools) -> None:
 async def restore_order(state: PlanState, tools: RunTools) -> None:
     """Replicas of what was cancelled get the order that they had before, by which the preferred leader is meant.
 
-    A cancelled reassignment leaves the replicas that a partition had, in the order of its target.
+    A cancelled reassignment leaves the replicas that a partition had, in the order of its target; another order is that
+    of another user.
     """
     infos = _infos_of(await tools.look([ViewPart.TOPICS]))
     for poll in range(GRACE_POLLS):
@@ -312,8 +339,7 @@ async def restore_order(state: PlanState, tools: RunTools) -> None:
         change.partition: change.before
         for change in state.pending
         if (info := infos.get(change.partition)) is not None
-        and tuple(info.replicas) not in (change.before, change.after)
-        and set(info.replicas) == set(change.before)
+        and tuple(info.replicas) == cancelled_order(change) not in (change.before, change.after)
     }
     if turned:
         await tools.carrier.start(turned)

@@ -26,17 +26,23 @@ def is_between(change: PartitionChange, replicas: Collection[int]) -> bool:
     return held == {*change.before, *change.after} and held not in (set(change.before), set(change.after))
 
 
+def cancelled_order(change: PartitionChange) -> tuple[int, ...]:
+    """The replicas that a cancelled reassignment to the target leaves: those before, in the order of the target."""
+    kept = tuple(broker for broker in change.after if broker in change.before)
+    return (*kept, *(broker for broker in change.before if broker not in kept))
+
+
 def changed_by_others(change: PartitionChange, replicas: Sequence[int], running: Running) -> str | None:
     """Why the plan no longer fits this partition, of which nothing is done; None where it does.
 
-    replicas: those that it has now. To go on would undo what another user did, the number of replicas included.
+    replicas: those that it has now. To go on would undo what another user did, number and order included.
     """
     if belongs_to(change, running):
         return None
     target = running.get(change.partition)
     if target is not None:
         return f"another reassignment moves it to {_listed(target)}"
-    if set(replicas) in (set(change.before), set(change.after)):
+    if tuple(replicas) in (change.before, change.after, cancelled_order(change)):
         return None
     return f"it has the replicas {_listed(replicas)} now, and had {_listed(change.before)} when the plan was made"
 

@@ -25,6 +25,10 @@ Overrides = dict[str, dict[str, str | None]]
 """Topic or broker -> setting -> the value that it had before the throttle; None for none."""
 
 
+OwnValues = dict[str, dict[str, list[str]]]
+"""Topic or broker -> setting -> the values that a plan has given it, the last one last."""
+
+
 class StepState(StrEnum):
     """How far one partition is. GONE: its topic was deleted. FAILED: the cluster refused it."""
 
@@ -45,7 +49,10 @@ class PlannedStep:
 
 @dataclass(slots=True)
 class PlanState:
-    """All of a plan. throttle: bytes per second, None for none. topics, brokers: throttles that are set now."""
+    """All of a plan. throttle: bytes per second, None for none.
+
+    topics, brokers: what those that are throttled now had before. set_topics, set_brokers: what they were given.
+    """
 
     cluster_id: str | None
     action: str
@@ -55,6 +62,8 @@ class PlanState:
     limits: BatchLimits = field(default_factory=BatchLimits)
     topics: Overrides = field(default_factory=dict)
     brokers: Overrides = field(default_factory=dict)
+    set_topics: OwnValues = field(default_factory=dict)
+    set_brokers: OwnValues = field(default_factory=dict)
     is_finished: bool = False
 
     @property
@@ -95,7 +104,8 @@ def state_text(state: PlanState) -> str:
     document = {
         "version": FILE_VERSION, "cluster_id": state.cluster_id, "action": state.action, "throttle": state.throttle,
         "batch_partitions": state.limits.partitions, "batch_bytes": state.limits.moved_bytes,
-        "throttled_topics": state.topics, "throttled_brokers": state.brokers, "finished": state.is_finished,
+        "throttled_topics": state.topics, "throttled_brokers": state.brokers,
+        "set_topics": state.set_topics, "set_brokers": state.set_brokers, "finished": state.is_finished,
         "elections": [list(partition) for partition in state.elections], "partitions": rows,
     }  # fmt: skip
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
@@ -113,6 +123,7 @@ def parse_state(text: str) -> PlanState:
             [TopicPartition(str(topic), int(number)) for topic, number in document["elections"]],
             document["throttle"], BatchLimits(int(document["batch_partitions"]), int(document["batch_bytes"])),
             overrides_of(document["throttled_topics"]), overrides_of(document["throttled_brokers"]),
+            own_values_of(document.get("set_topics", {})), own_values_of(document.get("set_brokers", {})),
             bool(document["finished"]),
         )  # fmt: skip
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -134,6 +145,14 @@ def _ids(values: Sequence[Any]) -> tuple[int, ...]:
 def overrides_of(values: Mapping[str, Mapping[str, str | None]]) -> Overrides:
     """What a file has of settings that were set before. Raises TypeError, ValueError, AttributeError."""
     return {str(name): dict(settings) for name, settings in values.items()}
+
+
+def own_values_of(values: Mapping[str, Mapping[str, Sequence[str]]]) -> OwnValues:
+    """What a file has of values that a plan has given. Raises TypeError, ValueError, AttributeError."""
+    return {
+        str(name): {setting: list(map(str, given)) for setting, given in settings.items()}
+        for name, settings in values.items()
+    }
 
 
 def read_state(path: Path) -> PlanState:

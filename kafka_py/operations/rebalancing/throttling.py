@@ -1,5 +1,7 @@
 """Throttles around the batches of a run: what was set before is written down first, and restored afterwards.
 
+Another user's throttle is left alone: replicas that a topic throttles already stay throttled, and in the end only
+settings that still have the value of the run are restored.
 Source: KIP-73 (replication), KIP-113 (between log directories).
 """
 
@@ -9,45 +11,95 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Protocol
 
 from kafka_py.operations.rebalancing.carriers import BROKERS, TOPICS, Settings, SettingsCarrier
-from kafka_py.operations.rebalancing.plan_file import Overrides
+from kafka_py.operations.rebalancing.plan_file import Overrides, OwnValues
 
 Keep = Callable[[], Awaitable[None]]
 """Writes the state down."""
+Wanted = Mapping[str, Mapping[str, str]]
+"""Topic or broker -> setting -> value."""
+ALL_REPLICAS = "*"
 
 
 class ThrottledState(Protocol):
-    """What a run keeps of its throttles: the values that topics and brokers had before."""
+    """What a run keeps of its throttles: the values that topics and brokers had before, and those that it has given.
+
+    A run that is killed has set the last one or the one before. A state file of an older release has none of them; then
+    all settings are restored.
+    """
 
     topics: Overrides
     brokers: Overrides
+    set_topics: OwnValues
+    set_brokers: OwnValues
 
 
 async def set_throttles(
-    state: ThrottledState,
-    carrier: SettingsCarrier,
-    keep: Keep,
-    topics: Mapping[str, Settings],
-    brokers: Mapping[str, Settings],
+    state: ThrottledState, carrier: SettingsCarrier, keep: Keep, topics: Wanted, brokers: Wanted
 ) -> None:
-    """Writes down what was set before, then sets the throttles of a batch: name -> setting -> value."""
-    before = [await _before(carrier, kind, wanted) for kind, wanted in ((TOPICS, topics), (BROKERS, brokers))]
-    state.topics, state.brokers = _kept(before[0], state.topics), _kept(before[1], state.brokers)
+    """Writes down what was set before, then sets the throttles of a batch."""
+    seen_topics, seen_brokers = await _seen(carrier, TOPICS, topics), await _seen(carrier, BROKERS, brokers)
+    state.topics = before_all(state.topics, state.set_topics, seen_topics)
+    state.brokers = before_all(state.brokers, state.set_brokers, seen_brokers)
+    merged = {
+        topic: {one: merged_replicas(state.topics[topic][one], value) for one, value in settings.items()}
+        for topic, settings in topics.items()
+    }
+    state.set_topics = _over(state.set_topics, merged)
+    state.set_brokers = _over(state.set_brokers, brokers)
     await keep()
     if brokers:
         await carrier.alter(BROKERS, brokers)
     if topics:
-        await carrier.alter(TOPICS, topics)
+        await carrier.alter(TOPICS, merged)
 
 
-async def _before(carrier: SettingsCarrier, kind: str, wanted: Mapping[str, Settings]) -> Overrides:
+async def _seen(carrier: SettingsCarrier, kind: str, wanted: Mapping[str, Mapping[str, object]]) -> Overrides:
+    """The present values of the settings that are named."""
     settings = list(dict.fromkeys(setting for values in wanted.values() for setting in values))
     found = await carrier.overrides(kind, list(wanted), settings) if wanted else {}
     return {name: {one: found.get(name, {}).get(one) for one in values} for name, values in wanted.items()}
 
 
-def _kept(before: Overrides, kept: Overrides) -> Overrides:
-    """A throttle that an interrupted run has left is not what was there before; a setting that it left alone is."""
-    return {name: {**before.get(name, {}), **kept.get(name, {})} for name in {**kept, **before}}
+def merged_replicas(present: str | None, wanted: str) -> str:
+    """A list of throttled replicas that has those of another one as well; `*` is all."""
+    if present == ALL_REPLICAS or not present:
+        return present or wanted
+    return ",".join(sorted({*present.split(","), *wanted.split(",")}))
+
+
+def before_all(kept: Overrides, ours: OwnValues, seen: Overrides) -> Overrides:
+    """What is to be restored in the end.
+
+    kept, ours: what this plan found before, and what it has given since. A value that an interrupted run has left is
+    not what was there before; any other value is that of another user.
+    """
+    result = {name: dict(settings) for name, settings in kept.items()}
+    for name, settings in seen.items():
+        for setting, value in settings.items():
+            mine = ours.get(name, {}).get(setting, [value])
+            if setting not in kept.get(name, {}) or (value is not None and value not in mine):
+                result.setdefault(name, {})[setting] = value
+    return result
+
+
+def _over(before: OwnValues, now: Wanted) -> OwnValues:
+    result = {name: dict(settings) for name, settings in before.items()}
+    for name, settings in now.items():
+        for setting, value in settings.items():
+            values = result.setdefault(name, {}).get(setting, [])
+            result[name][setting] = [*(one for one in values if one != value), value]
+    return result
+
+
+def still_ours(before: Overrides, ours: OwnValues, seen: Overrides) -> dict[str, Settings]:
+    """What is to be restored: all but the settings that another user has changed since."""
+    found: dict[str, Settings] = {}
+    for name, settings in before.items():
+        mine, now = ours.get(name, {}), seen.get(name, {})
+        kept = {one: value for one, value in settings.items() if one not in mine or now.get(one) in mine[one]}
+        if kept:
+            found[name] = kept
+    return found
 
 
 async def clear_throttles(
@@ -56,11 +108,13 @@ async def clear_throttles(
     """Restores what was set before the throttles; those of brokers that are not live stay in the state."""
     if not state.topics and not state.brokers:
         return
-    if state.topics:
-        await carrier.alter(TOPICS, state.topics)
     alive = set(map(str, await live()))
     reached = {name: settings for name, settings in state.brokers.items() if name in alive}
-    if reached:
-        await carrier.alter(BROKERS, reached)
-    state.topics, state.brokers = {}, {name: state.brokers[name] for name in state.brokers if name not in reached}
+    for kind, before, ours in ((TOPICS, state.topics, state.set_topics), (BROKERS, reached, state.set_brokers)):
+        due = still_ours(before, ours, await _seen(carrier, kind, before))
+        if due:
+            await carrier.alter(kind, due)
+    state.topics, state.set_topics = {}, {}
+    state.brokers = {name: settings for name, settings in state.brokers.items() if name not in reached}
+    state.set_brokers = {name: settings for name, settings in state.set_brokers.items() if name in state.brokers}
     await keep()

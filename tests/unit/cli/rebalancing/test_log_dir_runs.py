@@ -54,7 +54,8 @@ def test_the_state_of_an_execution_whose_throttles_are_set_is_not_overwritten(tm
     path = tmp_path / "s"
     write_directories(path, state)
     before = path.read_bytes()
-    for words in (("--log-dirs", "all"), ("--remove-brokers", "1")):
-        with pytest.raises(CommandFailed, match="whose throttles are set"):
+    whys = {("--log-dirs", "all"): "whose throttles are set", ("--remove-brokers", "1"): "of another kind of rebalance"}
+    for words, why in whys.items():
+        with pytest.raises(CommandFailed, match=why):
             rebalance.main(["--bootstrap-server", "127.0.0.1:1", *words, "--execute", "--state", str(path)])
         assert path.read_bytes() == before

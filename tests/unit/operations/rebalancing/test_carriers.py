@@ -13,6 +13,7 @@ from kafka_py.clients.admin.results import Results
 from kafka_py.operations.rebalancing.carriers import (
     BROKERS,
     TOPICS,
+    UNCERTAIN,
     BrokerCarrier,
     ZookeeperCarrier,
     reassigns_by_request,
@@ -79,6 +80,11 @@ def test_requests_name_what_was_refused():
         asyncio.run(carrier.cancel([T1]))
     with pytest.raises(KafkaError):
         asyncio.run(carrier.alter(TOPICS, {"t": {LEADER_REPLICAS: None}}))
+
+
+@pytest.mark.parametrize("code", UNCERTAIN)
+def test_what_may_have_begun_is_not_taken_for_refused(code):
+    assert asyncio.run(BrokerCarrier(AnsweringAdmin(KafkaError(code))).start({T0: (1,), T1: (2,)})) == {}
 
 
 @pytest.mark.parametrize(

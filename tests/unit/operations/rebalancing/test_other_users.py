@@ -9,7 +9,7 @@ from kafka_py.operations.rebalancing.batches import BatchLimits
 from kafka_py.operations.rebalancing.carriers import BROKERS, TOPICS
 from kafka_py.operations.rebalancing.execution import RebalanceRun, cancel_plan
 from kafka_py.operations.rebalancing.model import PartitionChange, RebalanceRefused
-from kafka_py.operations.rebalancing.other_users import belongs_to, changed_by_others, is_between
+from kafka_py.operations.rebalancing.other_users import belongs_to, cancelled_order, changed_by_others, is_between
 from kafka_py.operations.rebalancing.plan_file import PlannedStep, PlanState, StepState, parse_state
 from kafka_py.operations.rebalancing.progress import RunOutcome
 from kafka_py.testing.fakes.reassigning_cluster import ReassigningCluster, RunKilled
@@ -47,7 +47,7 @@ def killed_in_a_batch(cluster, state, call):
 @pytest.mark.parametrize(
     ("replicas", "target", "fits"),
     [
-        ((0, 1), None, True), ((1, 0), None, True), ((1, 2), None, True), ((2, 1), None, True),
+        ((0, 1), None, True), ((1, 0), None, True), ((1, 2), None, True), ((2, 1), None, False),
         ((1, 2, 0), (1, 2), True), ((1, 2, 0), (2, 1), True), ((0, 1), (0, 1), True),
         ((0, 1, 3), None, False), ((1, 2, 0), None, False), ((0,), None, False), ((3, 0, 1), (3,), False),
         ((1, 2, 0), (1, 2, 0), False),
@@ -196,3 +196,63 @@ def test_the_order_of_replicas_is_restored_although_brokers_are_notified_late_of
     while cluster.targets:
         asyncio.run(cluster.running())
     assert set(map(tuple, cluster.replicas.values())) == {(0, 1)}
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_a_reassignment_that_another_user_begins_while_throttles_are_set_is_not_replaced(ends):
+    """A later reassignment replaces the one that runs: what runs is looked at once more before a batch begins."""
+    cluster, state = made()
+    on_step, targets = cluster._step, []
+
+    def step(name):
+        on_step(name)
+        if name == "altered" and not targets:
+            targets.append([0, 3])
+            cluster.begin(T[0], [0, 3])
+            if ends:
+                cluster.replicas[T[0]] = cluster.targets.pop(T[0])
+
+    cluster._step = step
+    assert run(cluster, state) is RunOutcome.INCOMPLETE
+    while cluster.targets:
+        asyncio.run(cluster.running())
+    assert cluster.replicas == {T[0]: [0, 3], T[1]: [1, 2], T[2]: [1, 2]}
+    assert state.steps[T[0]].state is StepState.FAILED
+    assert cluster.own_settings() == {TOPICS: {}, BROKERS: {}}
+
+
+def test_an_order_that_another_user_has_given_replicas_survives_a_cancellation():
+    cluster, state = made(before=(0, 1, 3), after=(2, 1, 3), polls=5)
+    one = RebalanceRun(state, cluster.tools)
+
+    def cancel():
+        cluster.replicas[T[2]] = [3, 1, 0]
+        one.cancel = True
+
+    cluster.on_pause = cancel
+    assert asyncio.run(one.carry_out()) is RunOutcome.CANCELLED
+    assert cluster.replicas[T[0]] == [0, 1, 3]
+    assert cluster.replicas[T[2]] == [3, 1, 0]
+    cluster.on_pause = lambda: None
+    assert run(cluster, state) is RunOutcome.INCOMPLETE
+    assert cluster.replicas[T[2]] == [3, 1, 0]
+    assert state.steps[T[2]].reason == "it has the replicas 3,1,0 now, and had 0,1,3 when the plan was made"
+
+
+def test_what_a_cancelled_reassignment_leaves():
+    assert cancelled_order(CHANGE) == (1, 0)
+    assert cancelled_order(PartitionChange(T[0], (0, 1, 2), (2, 3, 1), 1)) == (2, 1, 0)
+    assert cancelled_order(PartitionChange(T[0], (0, 1), (2, 3), 1)) == (0, 1)
+
+
+def test_a_list_of_another_user_in_zookeeper_ends_a_run_without_throttles():
+    cluster, state = made()
+
+    async def start(targets):
+        raise RebalanceRefused("Another reassignment is listed")
+
+    cluster.start = start
+    with pytest.raises(RebalanceRefused, match="Another reassignment is listed"):
+        run(cluster, state)
+    assert cluster.own_settings() == {TOPICS: {}, BROKERS: {}}
+    assert parse_state(cluster.text).topics == {}
