@@ -25,8 +25,9 @@ ALERTS = (
           "No target has the job that these rules are about: none of their other alerts can fire.",
           "promtool check config prometheus.yml"),
     Alert("BrokerAbsent",
-          "max by (job) (max_over_time(kafka_brokers{@exporter}[1h])) - max by (job) (kafka_brokers{@exporter})", "> 0",
-          "2m", AlertSeverity.CRITICAL, "{{ $value }} brokers have left the cluster within an hour",
+          "max by (job, cluster) (max_over_time(kafka_brokers{@exporter}[1h]))"
+          " - max by (job, cluster) (kafka_brokers{@exporter})", "> 0", "2m", AlertSeverity.CRITICAL,
+          "{{ $value }} brokers have left the cluster within an hour",
           "They are no longer registered in ZooKeeper; their replicas are out of sync.", DOCTOR),
     Alert("LogDirectoryOffline", shared.OFFLINE_DIRECTORIES, "> 0", "0m", AlertSeverity.CRITICAL,
           "{{ $value }} log directories of {{ $labels.instance }} have failed",

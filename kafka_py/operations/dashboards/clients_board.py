@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kafka_py.operations.dashboards import expressions as shared
 from kafka_py.operations.dashboards.panels import Dashboard, Query, Row, Unit, series
-from kafka_py.operations.dashboards.variables import INSTANCE, cluster_variable
+from kafka_py.operations.dashboards.variables import CLUSTER, INSTANCE, job_variable
 
 _SOCKETS = "kafka_server_socket_server_metrics"
 _REQUESTS = "kafka_network_requestmetrics"
@@ -104,5 +104,5 @@ def dashboard(job: str) -> Dashboard:
     """job: the scrape job that is chosen at first."""
     return Dashboard(
         "kafka_py-clients", "Kafka: clients", "Connections, requests, errors and quotas.",
-        (cluster_variable(job), INSTANCE), (_CONNECTIONS, _WORK, _COORDINATION, _QUOTAS),
+        (job_variable(job), CLUSTER, INSTANCE), (_CONNECTIONS, _WORK, _COORDINATION, _QUOTAS),
     )  # fmt: skip

@@ -14,7 +14,7 @@ from kafka_py.operations.dashboards.panels import (
     series,
     stat,
 )
-from kafka_py.operations.dashboards.variables import INSTANCE, cluster_variable
+from kafka_py.operations.dashboards.variables import CLUSTER, INSTANCE, job_variable
 
 _TOPICS = "kafka_server_brokertopicmetrics"
 
@@ -117,5 +117,5 @@ def dashboard(job: str) -> Dashboard:
     """job: the scrape job that is chosen at first."""
     return Dashboard(
         "kafka_py-cluster", "Kafka: cluster", "Health, traffic and load of the brokers of a cluster.",
-        (cluster_variable(job), INSTANCE), (_HEALTH, _TRAFFIC, _LOAD, _REPLICATION),
+        (job_variable(job), CLUSTER, INSTANCE), (_HEALTH, _TRAFFIC, _LOAD, _REPLICATION),
     )  # fmt: skip

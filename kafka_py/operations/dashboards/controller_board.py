@@ -14,7 +14,7 @@ from kafka_py.operations.dashboards.panels import (
     series,
     stat,
 )
-from kafka_py.operations.dashboards.variables import INSTANCE, cluster_variable
+from kafka_py.operations.dashboards.variables import CLUSTER, INSTANCE, job_variable
 
 _CONTROLLER = "kafka_controller_kafkacontroller"
 _STATS = "kafka_controller_controllerstats"
@@ -75,5 +75,5 @@ def dashboard(job: str) -> Dashboard:
     """job: the scrape job that is chosen at first."""
     return Dashboard(
         "kafka_py-controller", "Kafka: controller", "The controller's state, events and elections.",
-        (cluster_variable(job), INSTANCE), (_STATE, _WORK),
+        (job_variable(job), CLUSTER, INSTANCE), (_STATE, _WORK),
     )  # fmt: skip

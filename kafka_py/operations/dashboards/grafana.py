@@ -19,6 +19,8 @@ TAG = "kafka_py"
 DATA_SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 ALL = ".+"
 """What a variable becomes when all its values are chosen: every label that is not empty."""
+ALL_AND_NONE = ".*"
+"""The same, with metrics that do not have the label."""
 
 
 def document(dashboard: Dashboard, data_source: str) -> dict[str, Any]:
@@ -73,7 +75,7 @@ def _variable(variable: Variable) -> dict[str, Any]:
         "multi": variable.many, "includeAll": variable.many, "regex": "", "options": [], "skipUrlSync": False,
         "current": chosen,
     }  # fmt: skip
-    return {**made, "allValue": ALL} if variable.many else made
+    return {**made, "allValue": ALL_AND_NONE if variable.optional else ALL} if variable.many else made
 
 
 def _heading(number: int, title: str, place: GridPlace) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from kafka_py.operations.dashboards.panels import (
     series,
     stat,
 )
-from kafka_py.operations.dashboards.variables import GROUP, GROUP_TOPIC, exporter_variable
+from kafka_py.operations.dashboards.variables import EXPORTED_CLUSTER, GROUP, GROUP_TOPIC, exporter_variable
 
 _LAG = "(kafka_consumergroup_lag{@exporter,@groups,@topics} >= 0)"
 """It is -1 where the group has committed nothing."""
@@ -71,5 +71,5 @@ def dashboard(exporter_job: str) -> Dashboard:
     """exporter_job: the exporter's scrape job that is chosen at first."""
     return Dashboard(
         "kafka_py-groups", "Kafka: consumer groups", "Lag and members of consumer groups.",
-        (exporter_variable(exporter_job), GROUP, GROUP_TOPIC), (_STATE, _LAGS),
+        (exporter_variable(exporter_job), EXPORTED_CLUSTER, GROUP, GROUP_TOPIC), (_STATE, _LAGS),
     )  # fmt: skip

@@ -71,6 +71,7 @@ class Variable(NamedTuple):
     """What is chosen at the top of a dashboard. metric, tag: its values are those of this label of the metric.
 
     expected: the value that is chosen at first, "" for all of them. many: several values may be chosen.
+    optional: metrics without the label are part of all of them.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Variable(NamedTuple):
     tag: str
     expected: str = ""
     many: bool = False
+    optional: bool = False
 
 
 class Dashboard(NamedTuple):

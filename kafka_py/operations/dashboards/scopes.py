@@ -17,9 +17,9 @@ Scope = Mapping[str, str]
 """Placeholder without its `@` -> text."""
 
 DASHBOARD: Scope = {
-    "brokers": 'job="$job",instance=~"$instance"',
-    "cluster": 'job="$job"',
-    "exporter": 'job="$exporter"',
+    "brokers": 'job="$job",cluster=~"$cluster",instance=~"$instance"',
+    "cluster": 'job="$job",cluster=~"$cluster"',
+    "exporter": 'job="$exporter",cluster=~"$cluster"',
     "topics": 'topic=~"$topic"',
     "groups": 'consumergroup=~"$group"',
     "window": "$__rate_interval",

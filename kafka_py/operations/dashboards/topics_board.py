@@ -14,7 +14,7 @@ from kafka_py.operations.dashboards.panels import (
     series,
     stat,
 )
-from kafka_py.operations.dashboards.variables import INSTANCE, TOPIC, cluster_variable
+from kafka_py.operations.dashboards.variables import CLUSTER, INSTANCE, TOPIC, job_variable
 
 _TOPICS = "kafka_server_brokertopicmetrics"
 
@@ -79,5 +79,5 @@ def dashboard(job: str) -> Dashboard:
     """job: the scrape job that is chosen at first."""
     return Dashboard(
         "kafka_py-topics", "Kafka: topics", "Traffic, size and replicas of topics.",
-        (cluster_variable(job), INSTANCE, TOPIC), (_STATE, _TRAFFIC, _STORED),
+        (job_variable(job), CLUSTER, INSTANCE, TOPIC), (_STATE, _TRAFFIC, _STORED),
     )  # fmt: skip

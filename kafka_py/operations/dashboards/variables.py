@@ -11,13 +11,15 @@ EXPORTER_JOB = "kafka-exporter"
 _STATE = "kafka_server_kafkaserver_brokerstate"
 
 
-def cluster_variable(job: str) -> Variable:
-    """The cluster is the scrape job of its brokers."""
-    return Variable("job", "Cluster (job)", _STATE, "job", expected=job)
+def job_variable(job: str) -> Variable:
+    """The scrape job of the brokers."""
+    return Variable("job", "Brokers (job)", _STATE, "job", expected=job)
 
 
-INSTANCE = Variable("instance", "Broker", f'{_STATE}{{job="$job"}}', "instance", many=True)
-TOPIC = Variable("topic", "Topic", 'kafka_log_log_size{job="$job"}', "topic", many=True)
+CLUSTER = Variable("cluster", "Cluster", f'{_STATE}{{job="$job"}}', "cluster", many=True, optional=True)
+"""A label that some give to targets, to have several clusters in a job."""
+INSTANCE = Variable("instance", "Broker", f'{_STATE}{{job="$job",cluster=~"$cluster"}}', "instance", many=True)
+TOPIC = Variable("topic", "Topic", 'kafka_log_log_size{job="$job",cluster=~"$cluster"}', "topic", many=True)
 
 
 def exporter_variable(job: str) -> Variable:
@@ -25,5 +27,12 @@ def exporter_variable(job: str) -> Variable:
     return Variable("exporter", "Exporter (job)", "kafka_brokers", "job", expected=job)
 
 
-GROUP = Variable("group", "Group", 'kafka_consumergroup_members{job="$exporter"}', "consumergroup", many=True)
-GROUP_TOPIC = Variable("topic", "Topic", 'kafka_topic_partitions{job="$exporter"}', "topic", many=True)
+EXPORTED_CLUSTER = Variable(
+    "cluster", "Cluster", 'kafka_brokers{job="$exporter"}', "cluster", many=True, optional=True
+)
+"""The web manager gives this label to all that it exports, kafka-exporter does not."""
+GROUP = Variable(
+    "group", "Group", 'kafka_consumergroup_members{job="$exporter",cluster=~"$cluster"}', "consumergroup", many=True
+)
+GROUP_TOPIC = Variable("topic", "Topic", 'kafka_topic_partitions{job="$exporter",cluster=~"$cluster"}', "topic",
+                       many=True)  # fmt: skip

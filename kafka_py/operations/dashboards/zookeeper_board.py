@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kafka_py.operations.dashboards import expressions as shared
 from kafka_py.operations.dashboards.panels import BAD_ABOVE_0, Dashboard, Query, Row, Unit, series, stat
-from kafka_py.operations.dashboards.variables import INSTANCE, cluster_variable
+from kafka_py.operations.dashboards.variables import CLUSTER, INSTANCE, job_variable
 
 _LISTENER = "kafka_server_sessionexpirelistener_zookeeper"
 _LATENCY = "kafka_server_zookeeperclientmetrics_zookeeperrequestlatencyms"
@@ -50,5 +50,5 @@ def dashboard(job: str) -> Dashboard:
     """job: the scrape job that is chosen at first."""
     return Dashboard(
         "kafka_py-zookeeper", "Kafka: ZooKeeper sessions", "The brokers' sessions and requests at ZooKeeper.",
-        (cluster_variable(job), INSTANCE), (_SESSIONS, _REQUESTS),
+        (job_variable(job), CLUSTER, INSTANCE), (_SESSIONS, _REQUESTS),
     )  # fmt: skip

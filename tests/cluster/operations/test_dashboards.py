@@ -33,7 +33,7 @@ SETTINGS = {
     "metrics.http.port": 0, "offsets.topic.replication.factor": 3, "offsets.topic.num.partitions": 6,
     "min.insync.replicas": 2,
 }  # fmt: skip
-VALUES = {"job": "kafka", "exporter": "kafka-exporter", "instance": ".+", "topic": "orders|payments",
+VALUES = {"job": "kafka", "exporter": "kafka-exporter", "instance": ".+", "cluster": ".*", "topic": "orders|payments",
           "group": "billing|idle", "__rate_interval": "15s"}  # fmt: skip
 
 
@@ -46,7 +46,8 @@ class PrometheusServer:
             "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
             "rule_files": [str(rules_file)],
             "scrape_configs": [
-                {"job_name": job, "static_configs": [{"targets": targets}]} for job, targets in jobs.items()
+                {"job_name": job, "static_configs": [{"targets": targets, "labels": {"cluster": "test"}}]}
+                for job, targets in jobs.items()
             ],
         }
         config = folder / "prometheus.yml"
@@ -214,7 +215,7 @@ def test_every_expression_of_a_dashboard_has_data(monitored: Monitored, board: D
 def test_every_variable_has_values(monitored: Monitored, board: Dashboard) -> None:
     expected = {
         "job": {"kafka"}, "instance": set(monitored.pages), "topic": {"orders", "payments"},
-        "exporter": {"kafka-exporter"}, "group": {"billing", "idle"},
+        "exporter": {"kafka-exporter"}, "cluster": {"test"}, "group": {"billing", "idle"},
     }  # fmt: skip
 
     def values(metric: str, tag: str) -> set[str]:

@@ -21,7 +21,7 @@ from kafka_py.operations.dashboards.panels import Dashboard
 from kafka_py.testing.peers import promtool
 
 BOARDS = all_dashboards(WantedFiles())
-VALUES = {"job": "kafka", "exporter": "kafka-exporter", "instance": ".+", "topic": ".+", "group": ".+",
+VALUES = {"job": "kafka", "exporter": "kafka-exporter", "instance": ".+", "cluster": ".*", "topic": ".+", "group": ".+",
           "__rate_interval": "1m"}  # fmt: skip
 VARIABLE = re.compile(r"\$\{?(\w+)\}?")
 
