@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# docker/build.sh [--offline] [--base IMAGE] [OPTION OF docker build ...]: makes the images kafka_py/broker and
-# kafka_py/zookeeper, with the version and `latest` as tags. --offline makes the wheels here first (bin/build.sh), with this
-# machine's pip, so that the build itself needs no network. --base: another image than debian:trixie-slim; with --offline it
-# must have Python, 3.11 or newer.
+# docker/build.sh [--offline] [--base IMAGE] [OPTION OF docker build ...]: makes the images kafka_py/broker,
+# kafka_py/manager and kafka_py/zookeeper, with the version and `latest` as tags. --offline makes the wheels here first
+# (bin/build.sh), with this machine's pip, so that the build itself needs no network. --base: another image than
+# debian:trixie-slim; with --offline it must have Python, 3.11 or newer.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../bin/_setup.sh"
 
@@ -35,7 +35,7 @@ if [ "$offline" = yes ]; then
 fi
 
 version="$(sed -n 's/^__version__ = "\(.*\)"$/\1/p' "$ROOT/kafka_py/__init__.py")"
-for image in broker zookeeper; do
+for image in broker manager zookeeper; do
   file="$ROOT/docker/Dockerfile"
   [ "$image" = broker ] || file="$file.$image"
   say "building kafka_py/$image:$version"

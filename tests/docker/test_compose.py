@@ -4,36 +4,85 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 from kafka_py.clients import Consumer, Producer, TopicPartition
 from kafka_py.clients.producer.batches import RecordFuture
-from kafka_py.testing.containers.compose_project import FOLDER, PATIENCE_S, ComposeProject, compose_command
-from kafka_py.testing.processes import wait_until
+from kafka_py.testing.containers.compose_project import (
+    FOLDER,
+    PATIENCE_S,
+    PLUGIN,
+    SCRIPT,
+    ComposeProject,
+    compose_commands,
+)
+from kafka_py.testing.containers.watchers import ManagerClient, target_health
+from kafka_py.testing.processes import free_ports, wait_until
 from kafka_py.testing.topics import ask_metadata, create_topic
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 BROKERS = ("kafka-1", "kafka-2", "kafka-3")
 TOPIC = "orders"
+PASSWORD = "correct horse"
 PARTITIONS = 3
 PIECE = 200
 """How many more records are acknowledged before, during and after each trouble."""
 
 
+class Watched(NamedTuple):
+    """The cluster with what watches it. ready_after_s: from the call of `up` until everything shows three brokers."""
+
+    project: ComposeProject
+    manager: ManagerClient
+    prometheus_port: int
+    ready_after_s: float
+
+
 @pytest.fixture(scope="module")
-def cluster(engine: Any, images: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[ComposeProject]:
-    if compose_command() is None:
+def watched(
+    engine: Any, images: dict[str, str], prometheus_image: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Watched]:
+    if not compose_commands():
         pytest.skip("no container engine with compose (Debian: apt-get install docker-compose)")
-    with ComposeProject(engine, "compose-cluster.yaml", tmp_path_factory.mktemp("cluster"), 3) as project:
+    manager_port, prometheus_port = free_ports(2)
+    variables = {
+        "KAFKA_MANAGER_PUBLISHED_PORT": str(manager_port), "KAFKA_MANAGER_ADMINISTRATOR_PASSWORD": PASSWORD,
+        "PROMETHEUS_PUBLISHED_PORT": str(prometheus_port), "PROMETHEUS_IMAGE": prometheus_image,
+    }  # fmt: skip
+    folder = tmp_path_factory.mktemp("cluster")
+    manager = ManagerClient(manager_port, "admin", PASSWORD)
+    with ComposeProject(engine, "compose-cluster.yaml", folder, 3, variables=variables) as project:
         for port in project.ports:
             wait_until(lambda port=port: knows_all(port), PATIENCE_S, "three brokers")
+        wait_until(lambda: sees(manager.live_brokers, {1, 2, 3}), PATIENCE_S, "three brokers on the manager's page")
+        wait_until(lambda: sees(lambda: down(prometheus_port), []), PATIENCE_S, "targets of Prometheus that are up")
+        ready_after_s = time.monotonic() - project.begun
         create_topic([f"localhost:{port}" for port in project.ports], TOPIC, PARTITIONS, replication_factor=3)
-        yield project
+        yield Watched(project, manager, prometheus_port, ready_after_s)
+
+
+@pytest.fixture
+def cluster(watched: Watched) -> ComposeProject:
+    return watched.project
+
+
+def sees(look: Callable[[], object], wanted: object) -> bool:
+    """Whether that is what is seen; what does not answer yet sees nothing."""
+    try:
+        return look() == wanted
+    except OSError:
+        return False
+
+
+def down(prometheus_port: int) -> list[str]:
+    """The targets that Prometheus does not find up."""
+    return sorted(target for target, health in target_health(prometheus_port).items() if health != "up")
 
 
 def knows_all(port: int) -> bool:
@@ -114,14 +163,24 @@ def check_nothing_lost(cluster: ComposeProject, writer: Writer, prefix: str) -> 
     print(f"{prefix}: {len(writer.acknowledged)} acknowledged records, all there once")
 
 
-def test_prometheus_finds_the_metrics_of_every_broker(cluster: ComposeProject) -> None:
-    """From inside the network, as the service of the profile `monitoring` does."""
+def test_the_cluster_with_what_watches_it_is_up_in_less_than_a_minute(watched: Watched) -> None:
+    print(f"three brokers everywhere after {watched.ready_after_s:.1f} s")
+    assert watched.ready_after_s < 60
     targets = re.findall(r'"(\S+?:\d+)"', (FOLDER / "prometheus" / "prometheus.yml").read_text())
-    assert {target.partition(":")[0] for target in targets} == set(BROKERS)
-    program = "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1]).read().decode())"
-    for target in targets:
-        shown = cluster.container(BROKERS[0]).exec_run(["python3", "-c", program, f"http://{target}/metrics"])
-        assert shown.exit_code == 0 and "kafka_server_" in shown.output.decode()
+    assert {target.partition(":")[0] for target in targets} >= set(BROKERS)
+    assert target_health(watched.prometheus_port) == dict.fromkeys(targets, "up")
+
+
+def test_the_manager_and_prometheus_see_a_killed_broker(watched: Watched) -> None:
+    container = watched.project.container(BROKERS[2])
+    [target] = [target for target in target_health(watched.prometheus_port) if target.startswith(BROKERS[2])]
+    container.kill("SIGKILL")
+    wait_until(lambda: sees(watched.manager.live_brokers, {1, 2}), PATIENCE_S, "a broker less on the manager's page")
+    wait_until(lambda: sees(lambda: down(watched.prometheus_port), [target]), PATIENCE_S, f"{target} down")
+    container.start()
+    wait_until(lambda: sees(watched.manager.live_brokers, {1, 2, 3}), PATIENCE_S, "the broker on the manager's page")
+    wait_until(lambda: sees(lambda: down(watched.prometheus_port), []), PATIENCE_S, f"{target} up")
+    watched.project.wait_in_sync(*BROKERS)
 
 
 def test_a_killed_broker_loses_nothing(cluster: ComposeProject) -> None:
@@ -158,19 +217,28 @@ def test_a_killed_zookeeper_server_loses_nothing(cluster: ComposeProject) -> Non
     check_nothing_lost(cluster, writer, "zookeeper")
 
 
-def test_a_rolling_restart_loses_nothing(cluster: ComposeProject) -> None:
+def test_a_rolling_restart_loses_nothing_and_the_manager_sees_each_step(watched: Watched) -> None:
+    cluster = watched.project
     with Writer(cluster.bootstrap_servers, "roll") as writer:
-        for service in BROKERS:
-            cluster.container(service).restart(timeout=60)
+        for number, service in enumerate(BROKERS, 1):
+            container, others = cluster.container(service), {1, 2, 3} - {number}
+            container.stop(timeout=60)
+            wait_until(lambda others=others: watched.manager.live_brokers() == others, PATIENCE_S, f"{service} stopped")
+            container.start()
             cluster.wait_in_sync(*BROKERS)
+            wait_until(lambda: watched.manager.live_brokers() == {1, 2, 3}, PATIENCE_S, f"{service} on the page")
             writer.wait_for_more()
     check_nothing_lost(cluster, writer, "roll")
 
 
-def test_one_broker_as_compose_yaml_has_it(engine: Any, images: dict[str, str], tmp_path: Path) -> None:
-    if compose_command() is None:
-        pytest.skip("no container engine with compose (Debian: apt-get install docker-compose)")
-    with ComposeProject(engine, "compose.yaml", tmp_path, 1) as project:
+@pytest.mark.parametrize("command", [PLUGIN, SCRIPT], ids=" ".join)
+def test_one_broker_as_compose_yaml_has_it(
+    engine: Any, images: dict[str, str], command: tuple[str, ...], tmp_path: Path
+) -> None:
+    """With each compose of this machine; the cluster is started by the newest only."""
+    if command not in compose_commands():
+        pytest.skip(f"no container engine with {' '.join(command)}")
+    with ComposeProject(engine, "compose.yaml", tmp_path, 1, command=command) as project:
         [port] = project.ports
         wait_until(lambda: is_there(port), PATIENCE_S, "the broker")
         project.wait_in_sync("kafka")

@@ -16,6 +16,8 @@ import pytest
 import kafka_py
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.cli.container.broker_variables import broker_settings
+from kafka_py.cli.container.manager import manager_settings
+from kafka_py.cli.container.manager_variables import manager_values
 from kafka_py.cli.container.variables import read_secret
 from kafka_py.cli.container.zookeeper_variables import zookeeper_settings
 from kafka_py.testing.processes import ROOT
@@ -25,7 +27,7 @@ yaml = pytest.importorskip("yaml")
 FOLDER = ROOT / "docker"
 COMPOSE = ("compose.yaml", "compose-cluster.yaml")
 MANIFESTS = sorted(path.name for path in (FOLDER / "kubernetes").glob("*.yaml") if path.name != "kustomization.yaml")
-UNITS = ("kafka.service", "zookeeper.service")
+UNITS = ("kafka.service", "kafka-manager.service", "zookeeper.service")
 KUBERNETES = ("1.28", "1.33")
 
 
@@ -47,16 +49,26 @@ def check_broker(environment: dict[str, str]) -> BrokerConfig:
     return config
 
 
+def check_manager(environment: dict[str, str]) -> None:
+    """Every variable is one of the manager, and everybody has to log in."""
+    variables = manager_values(environment, {}, read_secret)
+    settings = manager_settings(variables)
+    settings.validate()
+    assert variables.ignored == [] and settings.users is not None and len(settings.clusters) == 1
+
+
 @pytest.mark.parametrize("name", COMPOSE)
 def test_the_variables_of_compose_files_are_known(name: str) -> None:
     ids = []
     for service in services(name).values():
         given = service.get("environment", {})
-        environment = {name: re.sub(r"\$\{\w+:-(\d+)\}", r"\1", value) for name, value in given.items()}
+        environment = {name: re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", value) for name, value in given.items()}
         if "broker" in service["image"]:
             ids.append(check_broker(environment).broker_id)
         elif "zookeeper" in service["image"]:
             assert zookeeper_settings(environment, read_secret).ignored == []
+        elif "manager" in service["image"]:
+            check_manager(environment)
     assert len(ids) == len(set(ids)) == (1 if name == "compose.yaml" else 3)
 
 
@@ -84,7 +96,7 @@ def test_the_manifests_have_the_schemas_of_kubernetes(name: str, version: str) -
 def containers() -> Iterator[tuple[str, dict[str, Any]]]:
     for name in MANIFESTS:
         for document in documents(FOLDER / "kubernetes" / name):
-            if document["kind"] == "StatefulSet":
+            if document["kind"] in ("StatefulSet", "Deployment"):
                 assert document["spec"]["selector"]["matchLabels"] == document["spec"]["template"]["metadata"]["labels"]
                 for container in document["spec"]["template"]["spec"]["containers"]:
                     yield document["metadata"]["name"], container
@@ -100,6 +112,8 @@ def test_the_variables_of_the_manifests_are_known_and_probes_ask_for_health() ->
             own = {key: value for key, value in own.items() if key.startswith("KAFKA_")}
             own["KAFKA_ADVERTISED_LISTENERS"] = "PLAINTEXT://kafka-0.kafka-brokers.kafka.svc:9092"
             check_broker({**settings["data"], **own})
+        elif name == "manager":
+            check_manager({**own, "KAFKA_MANAGER_ADMINISTRATOR_PASSWORD": "of the secret"})
         else:
             assert zookeeper_settings(own, read_secret).ignored == []
 

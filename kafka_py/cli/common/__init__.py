@@ -11,5 +11,6 @@
     throttle.py              so many steps per second
     user_folders.py          where settings, data and caches of a user are
     whole_files.py           files that are always seen whole
+    manager_process.py       the web manager, from its settings to its end
     detached.py              processes that outlive the command
 """

@@ -47,23 +47,27 @@ def remarks(variables: BrokerVariables) -> Iterator[str]:
 
 
 def check_log_dirs(settings: Mapping[str, str]) -> None:
-    """Raises CommandFailed where no log directory may be written to: a volume that belongs to another user."""
-    folders = [each.strip() for each in settings.get("log.dirs", settings.get("log.dir", "")).split(",")]
+    """Raises CommandFailed where no log directory may be written to."""
+    check_writable([each.strip() for each in settings.get("log.dirs", settings.get("log.dir", "")).split(",")])
+
+
+def check_writable(folders: Sequence[str]) -> None:
+    """Raises CommandFailed where none of them may be written to: a volume that belongs to another user."""
     if all(os.path.isdir(folder) and not os.access(folder, os.W_OK) for folder in folders):
         raise CommandFailed(f"{folders[0]} cannot be written to. Give the volume to the user {os.getuid()}")
 
 
-def become_command(arguments: Sequence[str]) -> NoReturn:
-    """Replaces this process by a command of the image. Raises CommandFailed."""
+def become_command(arguments: Sequence[str], otherwise: str) -> NoReturn:
+    """Replaces this process by a command of the image. otherwise: what it starts without one. Raises CommandFailed."""
     if shutil.which(arguments[0]) is None:
-        raise CommandFailed(f"there is no command {arguments[0]} in this image; without one it starts a broker")
+        raise CommandFailed(f"there is no command {arguments[0]} in this image; without one it starts {otherwise}")
     sys.stdout.flush()
     os.execvp(arguments[0], list(arguments))
 
 
 def main(arguments: Sequence[str]) -> int:
     if arguments:
-        return become_command(arguments)
+        return become_command(arguments, "a broker")
     from kafka_py.cli.server_start import start
 
     variables = read_variables(os.environ)

@@ -1,15 +1,17 @@
-"""Whether the server in this container serves: `health.py broker`, `health.py in-sync`, `health.py zookeeper`.
+"""Whether the server in this container serves: `health.py broker`, `in-sync`, `zookeeper` or `manager`.
 
 Exit code 0 if so, else 1 with one line. `broker` asks for the versions that it speaks, which is answered before any
 login. `in-sync` asks whether the broker is registered and in the in-sync set of every partition that it has a replica
 of: a rolling restart waits for that. It needs a PLAINTEXT listener and is `broker` without; through TLS only a
-connection is made.
+connection is made. `manager` asks for the page on which users log in.
 """
 
 from __future__ import annotations
 
+import http.client
 import os
 import socket
+import ssl
 import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,14 +25,18 @@ from kafka_py.cli.container.zookeeper_variables import zookeeper_settings
 from kafka_py.cli.local_cluster.broker_view import exchange, zookeeper_mode
 
 if TYPE_CHECKING:
+    from kafka_py.manager.settings import ManagerSettings
     from kafka_py.wire.messages.metadata import MetadataResponse
 
-USAGE = "USAGE: python -m kafka_py.cli.container.health broker|in-sync|zookeeper"
+SERVERS = {"broker": "broker", "in-sync": "broker", "zookeeper": "ZooKeeper server", "manager": "web manager"}
+"""What may be asked for, and who answers."""
+USAGE = f"USAGE: python -m kafka_py.cli.container.health {'|'.join(SERVERS)}"
 PATIENCE_S = 4.0
 DEFAULT_LISTENERS = "PLAINTEXT://:9092"
 _API_VERSIONS = struct.pack(">hhih", 18, 0, 1, 0)
 """The request ApiVersions, version 0, with an empty client id."""
 _METADATA_VERSION = 5
+LOGIN_PAGE = "/login"
 _ANY = ("", "0.0.0.0", "::", "[::]")
 
 
@@ -105,11 +111,36 @@ def own_id(settings: Mapping[str, str]) -> int:
     return int(read_properties(file)["broker.id"])
 
 
+def check_manager(settings: ManagerSettings) -> None:
+    """Raises CommandFailed, OSError."""
+    host = "127.0.0.1" if settings.host in _ANY else settings.host
+    connection = http.client.HTTPConnection(host, settings.port, timeout=PATIENCE_S)
+    if settings.tls_certificate is not None:
+        trusting = ssl.create_default_context()
+        trusting.check_hostname = False  # the certificate has another name than this address
+        trusting.verify_mode = ssl.CERT_NONE
+        connection = http.client.HTTPSConnection(host, settings.port, timeout=PATIENCE_S, context=trusting)
+    try:
+        connection.request("GET", LOGIN_PAGE)
+        status = connection.getresponse().status
+    except http.client.HTTPException as error:
+        raise CommandFailed(f"the answer on port {settings.port} is not one of a web manager: {error!r}") from None
+    finally:
+        connection.close()
+    if status != http.HTTPStatus.OK:
+        raise CommandFailed(f"the web manager answers with the status {status}")
+
+
 def check(what: str, environment: Mapping[str, str]) -> None:
     """Raises CommandFailed, ConfigError, OSError."""
     if what == "zookeeper":
         if zookeeper_mode(int(zookeeper_settings(environment, read_secret).settings["clientPort"])) is None:
             raise CommandFailed("ZooKeeper does not serve")
+        return
+    if what == "manager":
+        from kafka_py.cli.container.manager import manager_settings, read_manager_variables
+
+        check_manager(manager_settings(read_manager_variables(environment)))
         return
     settings = read_variables(environment).settings
     known = doors(settings)
@@ -122,12 +153,12 @@ def check(what: str, environment: Mapping[str, str]) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    if len(arguments) != 1 or arguments[0] not in ("broker", "in-sync", "zookeeper"):
+    if len(arguments) != 1 or arguments[0] not in SERVERS:
         raise UsageError(USAGE)
     try:
         check(arguments[0], os.environ)
     except OSError as error:
-        raise CommandFailed(f"the broker does not answer: {error}") from None
+        raise CommandFailed(f"the {SERVERS[arguments[0]]} does not answer: {error}") from None
     return 0
 
 

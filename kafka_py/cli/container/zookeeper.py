@@ -43,7 +43,7 @@ def _write_number(path: Path, number: int | None) -> None:
 
 def main(arguments: Sequence[str]) -> int:
     if arguments:
-        return become_command(arguments)
+        return become_command(arguments, "ZooKeeper")
     variables = zookeeper_settings(os.environ, read_secret)
     for variable in variables.ignored:
         print(f"{variable} is ignored: docs/containers.md has the variables of this image", file=sys.stderr, flush=True)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import getpass
-import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -21,9 +20,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kafka_py.base.errors import ConfigError
 from kafka_py.base.properties import read_properties
-from kafka_py.cli.common.command import CommandFailed, UsageError, log_warnings, run
+from kafka_py.cli.common.command import CommandFailed, UsageError, run
+from kafka_py.cli.common.manager_process import check_extra, serve_manager
 from kafka_py.cli.common.user_folders import user_folder
 from kafka_py.cli.umbrella.options import UmbrellaParser
 from kafka_py.cli.umbrella.profiles import settings_for
@@ -105,21 +104,6 @@ def add_user(path: Path, name: str, role: str) -> None:
     print(f"{path}: {name} is a user with the role {role}.")
 
 
-def announce(settings: ManagerSettings) -> None:
-    """Says where the manager is, and who may do what."""
-    scheme = "https" if settings.tls_certificate else "http"
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    if settings.has_login:
-        sources = [str(settings.users)] if settings.users is not None else []
-        sources += [settings.oidc.issuer] if settings.oidc is not None else []
-        who = f"users of {' and '.join(sources)} log in"
-    elif settings.allow_changes and not settings.is_read_only:
-        who = "everybody on this machine may read and change"
-    else:
-        who = "everybody on this machine may read; --allow-changes lets them change, --users FILE makes them log in"
-    print(f"The manager is at {scheme}://{host}:{settings.port}/ ({who}).", flush=True)
-
-
 def main(arguments: Sequence[str]) -> int:
     options = parser().parse(arguments)
     if options.add_user is not None:
@@ -127,30 +111,12 @@ def main(arguments: Sequence[str]) -> int:
             raise UsageError("--add-user needs --users")
         add_user(Path(options.users), options.add_user, options.role)
         return 0
-    try:
-        import jinja2  # noqa: F401
-        import starlette  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError as error:
-        raise CommandFailed(f"The web manager needs the extra: pip install 'kafka_py[manager]' ({error})") from None
-    log_warnings()
-    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    check_extra()
     settings = settings_of(options)
     can_be_added = settings.has_login or settings.allow_changes
     if not settings.clusters and not can_be_added:
         raise UsageError("Which cluster? Give --bootstrap-server or --settings")
-    try:
-        settings.validate()
-    except ConfigError as error:
-        raise CommandFailed(error.message) from None
-    from kafka_py.manager.server import listening, serve
-
-    try:
-        listener = listening(settings)
-    except OSError as error:
-        raise CommandFailed(f"The manager cannot listen on {settings.host}:{settings.port}: {error.strerror}") from None
-    announce(settings)
-    serve(settings, listener)
+    serve_manager(settings)
     return 0
 
 

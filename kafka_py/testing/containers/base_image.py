@@ -6,6 +6,7 @@ package lists. Made once and kept as a tar file in the cache (KAFKA_PY_CACHE, el
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -21,13 +22,15 @@ PACKAGES = ("python3", "netbase")
 LEFT_OUT = (
     "usr/share/doc/*", "usr/share/man/*", "usr/share/locale/*", "usr/share/info/*", "usr/share/lintian/*",
     "usr/share/zoneinfo/*", "usr/share/bash-completion/*", "var/cache/apt/*", "var/lib/apt/lists/*", "var/log/*",
+    "var/cache/debconf/*-old", "usr/lib/python3*/test", "usr/lib/python3*/pydoc_data",
 )  # fmt: skip
 TIMEOUT_S = 1200
 
 
 def base_image_archive() -> Path:
     """The tar file for `docker import`. Raises NotReady."""
-    archive = cache_directory() / f"base-image-{SUITE}.tar"
+    contents = hashlib.sha256(repr((PACKAGES, LEFT_OUT)).encode()).hexdigest()[:8]
+    archive = cache_directory() / f"base-image-{SUITE}-{contents}.tar"
     if archive.exists():
         return archive
     if shutil.which("debootstrap") is None:

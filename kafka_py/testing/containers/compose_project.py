@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 import uuid
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -15,36 +17,56 @@ from kafka_py.testing.processes import ROOT, NotReady, free_ports, wait_until
 FOLDER = ROOT / "docker"
 PATIENCE_S = 180.0
 HEALTH = ["python3", "-m", "kafka_py.cli.container.health"]
+PLUGIN = ("docker", "compose")
+SCRIPT = ("docker-compose",)
+"""Compose 2, a plugin of `docker`, and compose 1, which Debian 12 has."""
 
 
-def compose_command() -> list[str] | None:
-    """None where there is no compose."""
-    if shutil.which("docker"):
-        done = subprocess.run(["docker", "compose", "version"], capture_output=True, check=False)
+def compose_commands() -> list[tuple[str, ...]]:
+    """Those of this machine, the newer one first."""
+    found = []
+    if shutil.which(PLUGIN[0]):
+        done = subprocess.run([*PLUGIN, "version"], capture_output=True, check=False)
         if done.returncode == 0:
-            return ["docker", "compose"]
-    return ["docker-compose"] if shutil.which("docker-compose") else None
+            found.append(PLUGIN)
+    return found + [SCRIPT] * bool(shutil.which(SCRIPT[0]))
 
 
 class ComposeProject:
     """The services of a compose file under a name of their own; a context manager that leaves nothing behind.
 
-    ports: what KAFKA_PUBLISHED_PORT, or KAFKA_PUBLISHED_PORT_1 and so on, are set to.
+    ports: what KAFKA_PUBLISHED_PORT, or KAFKA_PUBLISHED_PORT_1 and so on, are set to. begun: when `up` was called, in
+    seconds of the monotonic clock.
     """
 
-    def __init__(self, engine: Any, name: str, folder: Path, brokers: int) -> None:
-        """folder: for a copy of the file without `name:`, which docker-compose 1 does not know."""
+    def __init__(
+        self,
+        engine: Any,
+        name: str,
+        folder: Path,
+        brokers: int,
+        *,
+        command: Sequence[str] | None = None,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
+        """folder: for a copy of the file without `name:`, which docker-compose 1 does not know.
+
+        command: of compose; None is the newest of this machine. variables: further ones of the file.
+        """
         self.project = f"test{uuid.uuid4().hex[:8]}"
         self.ports = free_ports(brokers)
+        self.begun = 0.0
+        self._command = command
         numbers = [f"_{number}" for number in range(1, brokers + 1)] if brokers > 1 else [""]
         self._environment = {f"KAFKA_PUBLISHED_PORT{n}": str(port) for n, port in zip(numbers, self.ports, strict=True)}
+        self._environment |= variables or {}
         self._engine = engine
         lines = (FOLDER / name).read_text().splitlines(keepends=True)
         self._file = folder / name
         self._file.write_text("".join(line for line in lines if not line.startswith("name:")))
 
     def run(self, *words: str, check: bool = True) -> str:
-        command = compose_command()
+        command = self._command or next(iter(compose_commands()), None)
         if command is None:
             raise NotReady("there is no compose on this machine (Debian: apt-get install docker-compose)")
         done = subprocess.run(
@@ -81,6 +103,7 @@ class ComposeProject:
                 raise NotReady(f"{error}\n{container.logs(tail=20).decode()}") from None
 
     def __enter__(self) -> Self:
+        self.begun = time.monotonic()
         try:
             self.run("up", "-d", "--no-build")
         except BaseException:

@@ -76,3 +76,41 @@ def test_one_line_says_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
         health.main(["broker"])
     with pytest.raises(UsageError, match="USAGE"):
         health.main(["brokers"])
+
+
+def serving(response: bytes) -> tuple[int, threading.Thread]:
+    """The port of a server that gives one connection these bytes."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        connection, _ = listener.accept()
+        with listener, connection:
+            connection.recv(10_000)
+            connection.sendall(response)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    return listener.getsockname()[1], thread
+
+
+@pytest.mark.parametrize(
+    ("response", "words"),
+    [
+        (b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n", "the web manager answers with the status 500"),
+        (b"+PONG\r\n", "not one of a web manager"),
+    ],
+)
+def test_a_manager_that_shows_its_login_page_is_healthy_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, response: bytes, words: str
+) -> None:
+    port, thread = serving(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+    monkeypatch.setenv("KAFKA_MANAGER_PORT", str(port))
+    assert health.main(["manager"]) == 0
+    thread.join()
+    port, thread = serving(response)
+    monkeypatch.setenv("KAFKA_MANAGER_PORT", str(port))
+    with pytest.raises(CommandFailed, match=words):
+        health.main(["manager"])
+    thread.join()
+    with pytest.raises(CommandFailed, match="the web manager does not answer"):
+        health.main(["manager"])
