@@ -7,7 +7,7 @@ set -euo pipefail
 [ $# -eq 1 ] && [ "${1#-}" = "$1" ] || { echo "USAGE: ${0##*/} DIR" >&2; exit 1; }
 mkdir -p "$1"
 out="$(cd "$1" && pwd)"
-export NO_MKDOCS_2_WARNING=1 # an advertisement
+export NO_MKDOCS_2_WARNING=1 # the notice of Material's end: docs/releasing.md
 
 if [ -n "${KAFKA_PY_PYTHON:-}" ]; then PYTHON="$KAFKA_PY_PYTHON"; else ensure_environment docs; fi
 export PYTHONPATH="$ROOT${PYTHONPATH:+:$PYTHONPATH}"

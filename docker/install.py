@@ -27,7 +27,7 @@ USELESS = (
     "lz4/include", "kazoo/testing", "starlette/testclient.py", "anyio/pytest_plugin.py", "anyio/_backends/_trio.py",
     "kafka_py/testing", "kafka_py/pipeline",
 )  # fmt: skip
-"""What no server and no command in an image needs: second implementations, declarations, C code, parts for Spark and tests."""
+"""What no server and no command in an image needs: second implementations, declarations, C, parts for Spark, tests."""
 
 
 def install(kind: str, folder: Path) -> None:

