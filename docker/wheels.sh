@@ -12,4 +12,4 @@ trap 'rm -rf "$work"' EXIT
 platforms=(--platform "manylinux2014_$(uname -m)")
 for glibc in 2_17 2_24 2_28 2_31 2_34; do platforms+=(--platform "manylinux_${glibc}_$(uname -m)"); done
 "$work/venv/bin/python" -m pip download -q --disable-pip-version-check --only-binary=:all: --implementation cp \
-  --python-version "$2" "${platforms[@]}" -d "$3" "kafka_py[zookeeper,manager,formats] @ file://$(realpath "$1")" pip
+  --python-version "$2" "${platforms[@]}" -d "$3" "kafka_py[zookeeper,manager,oidc,formats] @ file://$(realpath "$1")" pip

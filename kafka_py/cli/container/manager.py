@@ -1,8 +1,8 @@
 """Where the web manager's image starts: settings from environment variables, its first user, then the server.
 
 `/etc/kafka/manager.toml`, where it is mounted, has the settings that no variable sets, and more than one cluster.
-Everybody logs in: without users and without a password in the environment, the first start makes an administrator with
-a random password, in a file beside the users file.
+Everybody logs in: without users, a password in the environment and a provider ([oidc]), the first start makes an
+administrator with a random password, in a file beside the users file.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from kafka_py.base.chance import Chance
@@ -72,18 +73,26 @@ def prepare_users(users: Path, name: str, password: str | None, chance: Chance) 
     return f"There were no users: {name} is the administrator, with the password in {beside}."
 
 
+def without_missing_users(settings: ManagerSettings, password: str | None) -> ManagerSettings:
+    """The settings without a users file where that is not there, and nobody but users of a provider shall log in."""
+    if settings.oidc is None or password is not None or settings.users is None or settings.users.exists():
+        return settings
+    return replace(settings, users=None)
+
+
 def main(arguments: Sequence[str]) -> int:
     if arguments:
         return become_command(arguments, "the web manager")
     variables = read_manager_variables(os.environ)
-    settings = manager_settings(variables)
-    assert settings.data is not None and settings.users is not None  # they have defaults
+    settings = without_missing_users(manager_settings(variables), variables.password)
+    assert settings.data is not None  # it has a default
     for variable in variables.ignored:
         print(f"{variable} is ignored: docs/containers.md has the variables of this image", file=sys.stderr, flush=True)
     check_writable([str(settings.data)])
-    said = prepare_users(settings.users, variables.administrator, variables.password, Chance())
-    if said is not None:
-        print(said, flush=True)
+    if settings.users is not None:
+        said = prepare_users(settings.users, variables.administrator, variables.password, Chance())
+        if said is not None:
+            print(said, flush=True)
     serve_manager(settings)
     return 0
 

@@ -1,18 +1,21 @@
 """Settings of the web manager from KAFKA_MANAGER_... variables, as its settings file would have them. Pure.
 
 `KAFKA_MANAGER_SESSION_IDLE_MINUTES` is session_idle_minutes, `KAFKA_MANAGER_HISTORY_RETENTION_DAYS` is retention_days
-of [history]. `KAFKA_MANAGER_BOOTSTRAP_SERVERS` names one cluster; settings of its clients have the form of a broker's:
+of [history], and so for [oidc]. `KAFKA_MANAGER_BOOTSTRAP_SERVERS` names one cluster; settings of its clients have the form of a broker's:
 `KAFKA_MANAGER_CLIENT_SASL_MECHANISM` is sasl.mechanism. Further clusters are in the file.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from kafka_py.base.errors import ConfigError
 from kafka_py.cli.container.broker_variables import OF_KUBERNETES, setting_of
 from kafka_py.cli.container.variables import ReadSecret, given_values
+from kafka_py.manager.identity.oidc.settings import KINDS as KINDS_OF_OIDC
+from kafka_py.manager.identity.oidc.settings import SECTION as OIDC
 from kafka_py.manager.settings import PATHS, PLAIN
 
 PREFIX = "KAFKA_MANAGER_"
@@ -28,8 +31,8 @@ BOOTSTRAP_SERVERS = PREFIX + "BOOTSTRAP_SERVERS"
 CLIENT = PREFIX + "CLIENT_"
 CLUSTER = {PREFIX + "CLUSTER": "name", BOOTSTRAP_SERVERS: "bootstrap_servers", PREFIX + "ZOOKEEPER": "zookeeper"}
 DEFAULT_CLUSTER = "cluster"
-LISTS = {PREFIX + "PUBLIC_NAMES": "public_names"}
-SECTIONS = ("history",)
+PUBLIC_NAMES = "public_names"
+HISTORY = "history"
 
 
 class ManagerVariables(NamedTuple):
@@ -55,14 +58,16 @@ def manager_values(environment: Mapping[str, str], base: Mapping[str, Any], read
     for variable, text in given.items():
         name = variable.removeprefix(PREFIX).lower()
         section, _, rest = name.partition("_")
-        if variable in LISTS:
-            values[name] = [each.strip() for each in text.split(",") if each.strip()]
+        if name == PUBLIC_NAMES:
+            values[name] = _list(text)
         elif name in PATHS or PLAIN.get(name) is str:
             values[name] = text
         elif name in PLAIN:
             values[name] = _typed(variable, text, PLAIN[name])
-        elif section in SECTIONS and rest:
-            values[section] = {**values.get(section, {}), rest: _plain(text)}
+        elif section in (HISTORY, OIDC) and rest:
+            kind = KINDS_OF_OIDC.get(rest) if section == OIDC else None
+            value = _list(text) if kind is list else text if kind is str else _plain(text)
+            values[section] = {**values.get(section, {}), rest: value}
         elif variable not in CLUSTER and not variable.startswith(CLIENT):
             ignored.append(variable)
     return ManagerVariables(values, administrator, password, ignored)
@@ -96,12 +101,16 @@ def _typed(variable: str, text: str, kind: type) -> Any:
     return found
 
 
-def _plain(text: str) -> bool | int | str:
+def _plain(text: str) -> bool | int | float | str:
     """The text as a number, or as true or false, where it is one."""
     word = text.strip().lower()
     if word in ("true", "false"):
         return word == "true"
-    try:
-        return int(word)
-    except ValueError:
-        return text
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return kind(word)
+    return text
+
+
+def _list(text: str) -> list[str]:
+    return [each.strip() for each in text.split(",") if each.strip()]

@@ -70,7 +70,7 @@ class OidcSettings:
         return self.title or urlsplit(self.issuer).netloc
 
 
-_KINDS: dict[str, type] = {
+KINDS: dict[str, type] = {
     "issuer": str,
     "client_id": str,
     "client_secret": str,
@@ -95,9 +95,9 @@ def settings_of_oidc(section: Mapping[str, Any], folder: Path) -> OidcSettings:
     """The settings of the section; paths are relative to the folder. Raises ConfigError, which names the setting."""
     known: dict[str, Any] = {}
     for name, value in section.items():
-        kind = _KINDS.get(name)
+        kind = KINDS.get(name)
         if kind is None:
-            raise ConfigError(f"[{SECTION}] has no setting {name}; it has {', '.join(_KINDS)}")
+            raise ConfigError(f"[{SECTION}] has no setting {name}; it has {', '.join(KINDS)}")
         is_text_list = not isinstance(value, list) or all(isinstance(each, str) and each for each in value)
         if not isinstance(value, kind) or isinstance(value, bool) or not is_text_list:
             raise ConfigError(f"{name} of [{SECTION}] is {_article(kind)}")

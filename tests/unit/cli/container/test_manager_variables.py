@@ -14,7 +14,12 @@ from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ConfigError
 from kafka_py.cli.common.command import CommandFailed
 from kafka_py.cli.container import manager
-from kafka_py.cli.container.manager import manager_settings, prepare_users, read_manager_variables
+from kafka_py.cli.container.manager import (
+    manager_settings,
+    prepare_users,
+    read_manager_variables,
+    without_missing_users,
+)
 from kafka_py.cli.container.manager_variables import ManagerVariables, manager_values
 from kafka_py.cli.container.variables import read_secret
 from kafka_py.manager.history.background import settings_of_history
@@ -60,6 +65,25 @@ def test_every_setting_has_its_variable() -> None:
     assert found.tls_key == Path("/run/secrets/key")
     history = settings_of_history(found.extra["history"])
     assert history is not None and history.retention_ms == 2 * 24 * 3600 * 1000
+
+
+def test_a_provider_is_given_by_variables_and_needs_no_users_file(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("of the client\n")
+    given = {
+        "KAFKA_MANAGER_OIDC_ISSUER": "https://login.example/main", "KAFKA_MANAGER_OIDC_CLIENT_ID": "7",
+        "KAFKA_MANAGER_OIDC_CLIENT_SECRET_FILE": str(tmp_path / "secret"), "KAFKA_MANAGER_OIDC_TIMEOUT_SECONDS": "9",
+        "KAFKA_MANAGER_OIDC_PUBLIC_URL": "https://kafka.example", "KAFKA_MANAGER_OIDC_ADMINISTRATORS": "ops, dba",
+        "KAFKA_MANAGER_USERS": str(tmp_path / "users"), "KAFKA_MANAGER_HISTORY_RETENTION_DAYS": "0.5",
+    }  # fmt: skip
+    found = settings(given)
+    assert found.oidc is not None and (found.oidc.client_id, found.oidc.timeout_seconds) == ("7", 9)
+    assert (found.oidc.client_secret, found.oidc.administrators) == ("of the client", ("ops", "dba"))
+    assert found.extra["history"] == {"retention_days": 0.5}
+    assert without_missing_users(found, None).users is None
+    assert without_missing_users(found, PASSWORD).users == tmp_path / "users"
+    (tmp_path / "users").write_text("")
+    assert without_missing_users(found, None).users == tmp_path / "users"
+    assert without_missing_users(settings({}), None).users is not None
 
 
 def test_the_mounted_file_has_what_no_variable_sets(tmp_path: Path) -> None:
