@@ -1,8 +1,8 @@
 """Settings of the web manager from KAFKA_MANAGER_... variables, as its settings file would have them. Pure.
 
 `KAFKA_MANAGER_SESSION_IDLE_MINUTES` is session_idle_minutes, `KAFKA_MANAGER_HISTORY_RETENTION_DAYS` is retention_days
-of [history], and so for [oidc]. `KAFKA_MANAGER_BOOTSTRAP_SERVERS` names one cluster; settings of its clients have the form of a broker's:
-`KAFKA_MANAGER_CLIENT_SASL_MECHANISM` is sasl.mechanism. Further clusters are in the file.
+of [history], and so for [oidc]. `KAFKA_MANAGER_BOOTSTRAP_SERVERS` names one cluster; settings of its clients have the
+form of a broker's: `KAFKA_MANAGER_CLIENT_SASL_MECHANISM` is sasl.mechanism. Further clusters are in the file.
 """
 
 from __future__ import annotations
