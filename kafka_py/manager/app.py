@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from kafka_py.clients.environment import SYSTEM, ClientEnvironment
 from kafka_py.manager.pages.table import BACKGROUND, ROUTES
@@ -34,6 +35,7 @@ def create_app(
     app = Starlette(
         routes=_starlette_routes(dispatcher, routes),
         middleware=[
+            *_proxies(settings),
             Middleware(ProtectiveHeaders, names=_names(settings), is_tls=settings.tls_certificate is not None)
         ],
         exception_handlers={404: dispatcher.not_found, 405: dispatcher.not_found},
@@ -53,6 +55,13 @@ async def _running(services: ManagerServices) -> AsyncIterator[None]:
         for background in BACKGROUND:
             await stack.enter_async_context(background(services))
         yield
+
+
+def _proxies(settings: ManagerSettings) -> list[Middleware]:
+    """The first one that a request passes: everything after it sees the address of the browser, not of the proxy."""
+    if not settings.trusted_proxies:
+        return []
+    return [Middleware(ProxyHeadersMiddleware, trusted_hosts=list(settings.trusted_proxies))]
 
 
 def _names(settings: ManagerSettings) -> tuple[str, ...] | None:

@@ -60,7 +60,8 @@ class ManagerSettings:
 
     oidc: a provider that users log in by, beside the users file or without one. allow_changes: where nobody logs in,
     whether everybody is an administrator. public_names: the values of the header Host that are answered besides this
-    machine's own; where users log in any is, unless some are given.
+    machine's own; where users log in any is, unless some are given. trusted_proxies: addresses or networks whose header
+    X-Forwarded-For says where a request comes from.
     """
 
     clusters: tuple[ClusterSettings, ...] = ()
@@ -75,6 +76,7 @@ class ManagerSettings:
     session_idle_minutes: int = 60
     session_longest_hours: int = 12
     public_names: tuple[str, ...] = ()
+    trusted_proxies: tuple[str, ...] = ()
     tls_certificate: Path | None = None
     tls_key: Path | None = None
     masks: tuple[Mapping[str, Any], ...] = ()
@@ -98,9 +100,21 @@ class ManagerSettings:
             )
         if (self.tls_certificate is None) != (self.tls_key is None):
             raise ConfigError("tls_certificate and tls_key are given together")
+        for proxy in self.trusted_proxies:
+            if not is_network(proxy):
+                raise ConfigError(f"trusted_proxies has IP addresses and networks such as 10.0.0.0/8, not {proxy!r}")
         names = [cluster.name for cluster in self.clusters]
         if len(set(names)) < len(names):
             raise ConfigError(f"Two clusters have the same name: {', '.join(sorted(names))}")
+
+
+def is_network(text: str) -> bool:
+    """Whether the text is an IP address, or a network."""
+    try:
+        ipaddress.ip_network(text)
+    except ValueError:
+        return False
+    return True
 
 
 def is_loopback(host: str) -> bool:
@@ -132,6 +146,7 @@ PLAIN: dict[str, type] = {
     "session_idle_minutes": int,
     "session_longest_hours": int,
 }
+LISTS = ("public_names", "trusted_proxies")
 _CLUSTER: dict[str, type] = {
     "name": str,
     "bootstrap_servers": str,
@@ -162,7 +177,7 @@ def settings_of(values: Mapping[str, Any], folder: Path) -> ManagerSettings:
             known[name] = folder / _typed(name, value, str)
         elif name in PLAIN:
             known[name] = _typed(name, value, PLAIN[name])
-        elif name == "public_names":
+        elif name in LISTS:
             known[name] = tuple(_typed(name, each, str) for each in _typed(name, value, list))
         elif name == "cluster":
             known["clusters"] = tuple(_cluster_of(each, folder) for each in _typed(name, value, list))

@@ -16,7 +16,7 @@ from kafka_py.cli.container.broker_variables import OF_KUBERNETES, setting_of
 from kafka_py.cli.container.variables import ReadSecret, given_values
 from kafka_py.manager.identity.oidc.settings import KINDS as KINDS_OF_OIDC
 from kafka_py.manager.identity.oidc.settings import SECTION as OIDC
-from kafka_py.manager.settings import PATHS, PLAIN
+from kafka_py.manager.settings import LISTS, PATHS, PLAIN
 
 PREFIX = "KAFKA_MANAGER_"
 DATA = "/var/lib/kafka/manager"
@@ -31,7 +31,6 @@ BOOTSTRAP_SERVERS = PREFIX + "BOOTSTRAP_SERVERS"
 CLIENT = PREFIX + "CLIENT_"
 CLUSTER = {PREFIX + "CLUSTER": "name", BOOTSTRAP_SERVERS: "bootstrap_servers", PREFIX + "ZOOKEEPER": "zookeeper"}
 DEFAULT_CLUSTER = "cluster"
-PUBLIC_NAMES = "public_names"
 HISTORY = "history"
 
 
@@ -58,7 +57,7 @@ def manager_values(environment: Mapping[str, str], base: Mapping[str, Any], read
     for variable, text in given.items():
         name = variable.removeprefix(PREFIX).lower()
         section, _, rest = name.partition("_")
-        if name == PUBLIC_NAMES:
+        if name in LISTS:
             values[name] = _list(text)
         elif name in PATHS or PLAIN.get(name) is str:
             values[name] = text

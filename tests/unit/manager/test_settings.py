@@ -12,6 +12,7 @@ TEXT = """
 port = 9001
 users = "users"
 public_names = ["kafka.example"]
+trusted_proxies = ["10.0.0.1", "fd00::/8"]
 
 [[cluster]]
 name = "orders"
@@ -46,6 +47,7 @@ def test_a_file_is_read_with_its_paths_relative_to_it(tmp_path: Path) -> None:
     (tmp_path / "orders.properties").write_text("security.protocol=SSL\nrequest.timeout.ms=2000\n")
     settings = read(tmp_path, TEXT)
     assert (settings.port, settings.users, settings.public_names) == (9001, tmp_path / "users", ("kafka.example",))
+    assert settings.trusted_proxies == ("10.0.0.1", "fd00::/8")
     orders, test = settings.clusters
     assert orders.client_properties() == {
         "security.protocol": "SSL", "request.timeout.ms": "1000", "bootstrap.servers": "b1:9092,b2:9092"
@@ -85,6 +87,8 @@ def test_a_file_that_is_wrong_is_named_with_the_reason(text: str, why: str, tmp_
         ({"host": "kafka.example"}, "listens on this machine only"),
         ({"port": 70_000}, "port is between"),
         ({"tls_key": Path("k")}, "given together"),
+        ({"trusted_proxies": ("proxy.example",)}, "trusted_proxies has IP addresses"),
+        ({"trusted_proxies": ("*",)}, "trusted_proxies has IP addresses"),
         ({"clusters": (ClusterSettings("a", "x:1"), ClusterSettings("a", "y:1"))}, "the same name"),
     ],
 )

@@ -53,6 +53,7 @@ def test_every_setting_has_its_variable() -> None:
         "KAFKA_MANAGER_CLIENT_SECURITY_PROTOCOL": "SASL_SSL", "KAFKA_MANAGER_CLIENT_SASL_MECHANISM": "PLAIN",
         "KAFKA_MANAGER_PORT": "8080", "KAFKA_MANAGER_IS_READ_ONLY": "True", "KAFKA_MANAGER_SESSION_IDLE_MINUTES": "5",
         "KAFKA_MANAGER_PUBLIC_NAMES": "kafka.example, other.example", "KAFKA_MANAGER_TLS_KEY": "/run/secrets/key",
+        "KAFKA_MANAGER_TRUSTED_PROXIES": "10.0.0.5,fd00::/8",
         "KAFKA_MANAGER_HISTORY_RETENTION_DAYS": "2", "KAFKA_MANAGER_HISTORY_IS_ENABLED": "true",
     })  # fmt: skip
     [cluster] = found.clusters
@@ -62,6 +63,7 @@ def test_every_setting_has_its_variable() -> None:
     }  # fmt: skip
     assert (found.port, found.is_read_only, found.session_idle_minutes) == (8080, True, 5)
     assert found.public_names == ("kafka.example", "other.example")
+    assert found.trusted_proxies == ("10.0.0.5", "fd00::/8")
     assert found.tls_key == Path("/run/secrets/key")
     history = settings_of_history(found.extra["history"])
     assert history is not None and history.retention_ms == 2 * 24 * 3600 * 1000
