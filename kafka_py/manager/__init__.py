@@ -3,6 +3,7 @@
     settings.py  the settings file
     clusters.py  clusters and their clients
     services.py  the parts of a running manager
+    submissions.py  a form that is sent twice counts once
     app.py       the ASGI application
     server.py    serves it
     examinations.py  examinations by the doctor, in the background
@@ -15,4 +16,6 @@
     identity/    users, sessions, roles, the audit log
     web/         how a page comes about
     pages/       the pages, one file per subject
+
+Pages know all others but the application; what runs beside them does not know the web (a contract in setup.cfg).
 """

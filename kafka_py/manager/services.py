@@ -15,7 +15,7 @@ from kafka_py.manager.identity.oidc.settings import OidcSettings
 from kafka_py.manager.identity.sessions import BrowserSessions
 from kafka_py.manager.identity.users import UsersFile
 from kafka_py.manager.settings import ManagerSettings
-from kafka_py.manager.web.submissions import Submissions
+from kafka_py.manager.submissions import Submissions
 
 if TYPE_CHECKING:
     from kafka_py.manager.identity.oidc.logins import OidcLogins
@@ -35,7 +35,7 @@ class ManagerServices:
     sessions: BrowserSessions
     throttle: LoginThrottle
     audit: AuditLog
-    submissions: Submissions
+    submissions: Submissions[Any]
     users: UsersFile | None = None
     oidc: OidcLogins | None = None
     parts: dict[str, Any] = field(default_factory=dict)

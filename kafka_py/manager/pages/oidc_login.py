@@ -94,8 +94,10 @@ async def logged_out(request: PageRequest) -> Page | Response:
 
 ROUTES = (
     WebRoute("GET", START_PATH, AccessRole.NOBODY, start, "Logs in by the provider.", LoginPage, in_api=False),
-    WebRoute("GET", CALLBACK_PATH, AccessRole.NOBODY, finish, "Back from the provider.", LoginPage, in_api=False),
+    WebRoute("GET", CALLBACK_PATH, AccessRole.NOBODY, finish, "Back from the provider.", LoginPage, in_api=False,
+             is_once=True),
     WebRoute(
-        "GET", LOGOUT_PATH, AccessRole.NOBODY, logged_out, "Logs out of the provider.", LoggedOutPage, in_api=False
+        "GET", LOGOUT_PATH, AccessRole.NOBODY, logged_out, "Logs out of the provider.", LoggedOutPage, in_api=False,
+        is_once=True,
     ),
-)
+)  # fmt: skip

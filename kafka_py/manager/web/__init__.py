@@ -9,7 +9,6 @@
     values.py      models as JSON
     openapi.py     the description of the JSON interface
     admission.py   sessions, logins, roles and CSRF tokens
-    submissions.py  a form that is sent twice counts once
     failures.py    errors as pages
     headers.py     headers of every response, and hosts
     streaming.py   responses that are made while they are sent

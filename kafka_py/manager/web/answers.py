@@ -70,6 +70,13 @@ class ChangeAnswer:
     message: str
 
 
+class MadeChange(NamedTuple):
+    """A change that was made. back: the path of the page to show."""
+
+    answer: ChangeAnswer
+    back: str
+
+
 def answer_of(change: PlannedChange, message: str | None = None) -> ChangeAnswer:
     """The change as a model; message: None for a dry run."""
     return ChangeAnswer(

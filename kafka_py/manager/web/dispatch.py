@@ -34,7 +34,7 @@ from kafka_py.manager.web.admission import (
     is_from_another_site,
     is_still_admitted,
 )
-from kafka_py.manager.web.answers import ChangeAnswer, Failure, Page, PlannedChange, answer_of
+from kafka_py.manager.web.answers import ChangeAnswer, Failure, MadeChange, Page, PlannedChange, answer_of
 from kafka_py.manager.web.bodies import LONGEST_BODY, LONGEST_OPEN_BODY, read_fields
 from kafka_py.manager.web.failures import failed_answer
 from kafka_py.manager.web.formats import part
@@ -42,7 +42,6 @@ from kafka_py.manager.web.rendering import PageRenderer
 from kafka_py.manager.web.requests import Fields, Forbidden, NotFound, PageRequest
 from kafka_py.manager.web.routes import WebRoute
 from kafka_py.manager.web.streaming import StreamedAnswer
-from kafka_py.manager.web.submissions import MadeChange
 from kafka_py.manager.web.values import to_bytes
 
 NOBODY = WebUser("", AccessRole.NOBODY)
@@ -80,6 +79,8 @@ class PageDispatcher:
         return self._failed(asked, NotFound(f"There is nothing at {request.url.path}"), "")
 
     async def _answer(self, route: WebRoute, request: Request, *, is_api: bool) -> Response:
+        if route.is_once and request.method == "HEAD":
+            return Response(status_code=405, headers={"Allow": "GET"})
         asked = self._bare(request, is_api)
         try:
             admitted = await self._admitted(route, request, is_api=is_api)
@@ -133,7 +134,7 @@ class PageDispatcher:
         role = effective_role(self._services, user, cluster is not None and cluster.settings.is_read_only)
         return PageRequest(
             self._services, request.path_params, query, form, user, role, address_of(request), session, cluster,
-            is_api, request.url.path, "hx-request" in request.headers, request.cookies,
+            is_api, request.url.path, "hx-request" in request.headers or request.method == "HEAD", request.cookies,
         )  # fmt: skip
 
     async def _handled(self, route: WebRoute, asked: PageRequest) -> Response:
@@ -186,7 +187,8 @@ class PageDispatcher:
             return await work()
         owner = asked.session.key if asked.session is not None else f"user:{asked.user.name}"
         content = hashlib.sha256(repr(sorted(asked.form.items())).encode()).hexdigest()
-        return await self._services.submissions.once(owner, f"{asked.url_path} {number} {content}", work)
+        made: MadeChange = await self._services.submissions.once(owner, f"{asked.url_path} {number} {content}", work)
+        return made
 
     async def _make(self, route: WebRoute, asked: PageRequest, change: PlannedChange) -> MadeChange:
         try:

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from kafka_py.manager.clusters import ManagedCluster
 from kafka_py.manager.identity.roles import AccessRole, WebUser
 from kafka_py.manager.identity.sessions import BrowserSession
+from kafka_py.manager.services import ManagerServices
 from kafka_py.manager.web.answers import PageList
-
-if TYPE_CHECKING:
-    from kafka_py.manager.services import ManagerServices
 
 Fields = Mapping[str, Sequence[str]]
 
@@ -39,7 +36,8 @@ class PageRequest:
     """services: settings, clusters, clock and so on. form: empty for GET. session: None for a call of the API.
 
     role: what the user may do here and now: less than the user's role where the manager or the cluster is read-only.
-    is_fragment: a script asks for a part of a page that is open already.
+    is_fragment: notices have no place in the answer: a script asks for a part of a page that is open already, or it is
+    a HEAD.
     """
 
     services: ManagerServices

@@ -34,7 +34,7 @@ class WebRoute(NamedTuple):
     """One row. summary: a sentence for the description. answer: the model's class; of a change ChangeAnswer.
 
     menu: the entry of the cluster's menu that this page is. under: the entry that is marked on this page.
-    in_api: false for pages that make no sense as JSON.
+    in_api: false for pages that make no sense as JSON. is_once: the first look changes something, so a HEAD is refused.
     """
 
     method: str
@@ -47,6 +47,7 @@ class WebRoute(NamedTuple):
     menu: str = ""
     under: str = ""
     in_api: bool = True
+    is_once: bool = False
 
     @property
     def section(self) -> str:

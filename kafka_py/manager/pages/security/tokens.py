@@ -165,6 +165,7 @@ ROUTES = (
     WebRoute(
         "GET", f"{CLUSTER}/tokens/created", AccessRole.ADMINISTRATOR, created, "The HMAC of a new token, once.",
         TokenSecretPage, (RouteParameter("number", "As the change said.", is_required=True),), under="Tokens",
+        is_once=True,
     ),
     changes(
         f"{CLUSTER}/tokens/create", create, "Creates a delegation token.",

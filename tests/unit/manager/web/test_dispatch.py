@@ -71,6 +71,27 @@ def test_a_change_is_shown_first_and_made_when_it_is_sent_again(played: Callable
     played(scene, routes=ROUTES, allow_changes=True)
 
 
+def test_whoever_asks_for_headers_alone_uses_nothing_up(played: Callable[..., None]) -> None:
+    looks: list[str] = []
+
+    async def once(_request: PageRequest) -> Page:
+        looks.append("look")
+        return Page("failure.html", Failure("none", "A secret"), "Once")
+
+    route = reads("/once", once, "A secret, once.", Failure)._replace(is_once=True)
+
+    async def scene(manager: CalledManager) -> None:
+        for path in ("/once", "/api/once"):
+            refused = await manager.client.head(path)
+            assert (refused.status_code, refused.headers["allow"], looks) == (405, "GET", [])
+        assert "A secret" in (await manager.get("/once")).text
+        await manager.submit("/things", name="x", step="apply")
+        assert (await manager.client.head("/things")).status_code == 200
+        assert "x was made." in (await manager.get("/things")).text
+
+    played(scene, routes=(*ROUTES, route), allow_changes=True)
+
+
 def test_a_form_that_is_sent_twice_makes_its_change_once(played: Callable[..., None]) -> None:
     async def scene(manager: CalledManager) -> None:
         for _ in range(2):
@@ -147,6 +168,32 @@ def test_what_another_site_embeds_is_not_answered(played: Callable[..., None]) -
             assert answer.status_code == status, headers
 
     played(scene, routes=ROUTES)
+
+
+@pytest.mark.parametrize(
+    ("proxies", "addresses"),
+    [
+        ((), ["127.0.0.1"]),  # the sender of the header is nobody whom the settings name
+        (("10.0.0.0/8",), ["127.0.0.1"]),
+        (("127.0.0.1", "10.0.0.0/8"), ["198.51.100.1", "198.51.100.2"]),
+    ],
+)
+def test_behind_a_proxy_each_browser_has_failed_logins_of_its_own(
+    proxies: tuple[str, ...], addresses: list[str], played: Callable[..., None], users: Path, tmp_path: Path
+) -> None:
+    async def scene(manager: CalledManager) -> None:
+        statuses = []
+        for browser in ("198.51.100.1", "198.51.100.2"):
+            # A browser may write the beginning of the header itself; the proxies append what they see.
+            headers = {"x-forwarded-for": f"192.0.2.9, {browser}, 10.1.2.3"}
+            for number in range(4):
+                form = {"name": f"{browser} {number}", "password": "wrong"}
+                statuses.append((await manager.client.post("/login", data=form, headers=headers)).status_code)
+        assert statuses == [401, 401, 401, 429] * 2 if len(addresses) == 2 else [401, 401, 401, *[429] * 5]
+
+    played(scene, routes=ROUTES, users=users, trusted_proxies=proxies)
+    entries = [json.loads(line) for line in (tmp_path / "audit.jsonl").read_text().splitlines()]
+    assert list(dict.fromkeys(each["address"] for each in entries)) == addresses
 
 
 def test_whoever_is_not_logged_in_is_sent_to_the_form_and_back(played: Callable[..., None], users: Path) -> None:

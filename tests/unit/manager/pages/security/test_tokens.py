@@ -51,6 +51,7 @@ def test_a_token_is_created_shown_once_renewed_and_ended(played: Callable[..., N
             "/clusters/test/tokens/create", renewers="User:alice", hours="5", step="apply", submission="1"
         )
         assert admin.changes == [([Principal("User", "alice")], 5 * HOUR_MS)]
+        assert (await manager.client.head(made.headers["location"])).status_code == 405
         first, second = [await manager.get(made.headers["location"]) for _ in range(2)]
         assert TOKEN.password in first.text
         assert second.status_code == 404

@@ -8,33 +8,26 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from typing import NamedTuple
-
-from kafka_py.manager.web.answers import ChangeAnswer
+from typing import Generic, TypeVar
 
 MOST_KEPT = 1_000
 
-
-class MadeChange(NamedTuple):
-    """A change that was made. back: the path of the page to show."""
-
-    answer: ChangeAnswer
-    back: str
+T = TypeVar("T")
 
 
-class Submissions:
+class Submissions(Generic[T]):
     """Outcomes of submitted forms, by (owner, number)."""
 
     def __init__(self) -> None:
-        self._outcomes: OrderedDict[tuple[str, str], asyncio.Future[MadeChange]] = OrderedDict()
+        self._outcomes: OrderedDict[tuple[str, str], asyncio.Future[T]] = OrderedDict()
 
-    async def once(self, owner: str, number: str, work: Callable[[], Awaitable[MadeChange]]) -> MadeChange:
+    async def once(self, owner: str, number: str, work: Callable[[], Awaitable[T]]) -> T:
         """What came of the work, which is done by the first call only. Raises what the work raised, in every call."""
         key = (owner, number)
         known = self._outcomes.get(key)
         if known is not None:
             return await asyncio.shield(known)
-        outcome: asyncio.Future[MadeChange] = asyncio.get_running_loop().create_future()
+        outcome: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._outcomes[key] = outcome
         self._forget_some()
         try:

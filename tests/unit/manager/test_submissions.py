@@ -4,15 +4,15 @@ import asyncio
 
 import pytest
 
-from kafka_py.manager.web.answers import ChangeAnswer
-from kafka_py.manager.web.submissions import MOST_KEPT, MadeChange, Submissions
+from kafka_py.manager.submissions import MOST_KEPT, Submissions
+from kafka_py.manager.web.answers import ChangeAnswer, MadeChange
 
 MADE = MadeChange(ChangeAnswer("s", "c", [], [], False, True, "done"), "/")
 
 
 def test_the_second_one_waits_for_the_first_and_gets_its_outcome() -> None:
     async def scene() -> None:
-        submissions, begun, may_end, count = Submissions(), asyncio.Event(), asyncio.Event(), 0
+        submissions, begun, may_end, count = Submissions[MadeChange](), asyncio.Event(), asyncio.Event(), 0
 
         async def work() -> MadeChange:
             nonlocal count
@@ -34,7 +34,7 @@ def test_the_second_one_waits_for_the_first_and_gets_its_outcome() -> None:
 
 def test_a_failed_one_may_be_sent_again() -> None:
     async def scene() -> None:
-        submissions = Submissions()
+        submissions = Submissions[MadeChange]()
         answers: list[ValueError | MadeChange] = [ValueError("no"), MADE]
 
         async def work() -> MadeChange:
@@ -52,7 +52,7 @@ def test_a_failed_one_may_be_sent_again() -> None:
 
 def test_only_the_latest_outcomes_are_kept() -> None:
     async def scene() -> None:
-        submissions, count = Submissions(), 0
+        submissions, count = Submissions[MadeChange](), 0
 
         async def work() -> MadeChange:
             nonlocal count
