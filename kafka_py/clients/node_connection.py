@@ -105,7 +105,7 @@ class NodeConnection:
         theirs = self.wire.versions.get(key)
         ours = APIS[key]
         if theirs is not None:
-            version = min(ours.max_version, theirs[1])
+            version = min(ours.known_version, theirs[1])
             if version >= max(ours.min_version, theirs[0]):
                 return version
         raise KafkaError(

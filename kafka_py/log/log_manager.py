@@ -7,7 +7,6 @@ Source: docs/reference/log.md, sections 12 to 15 and 17.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 from collections.abc import Callable, Iterable
@@ -26,7 +25,7 @@ from kafka_py.log.descriptions import describe_directory
 from kafka_py.log.disk import filenames
 from kafka_py.log.disk.background import Background, InlineBackground
 from kafka_py.log.disk.context import LATER, PRODUCER_EXPIRATION_MS, LogContext, at_once, ignore_flush
-from kafka_py.log.disk.files import DiskSpace, Files
+from kafka_py.log.disk.files import Files
 from kafka_py.log.disk.handles import MOST_OPEN, OpenHandles
 from kafka_py.log.future_logs import FutureLogs
 from kafka_py.log.loading import log_directories
@@ -319,14 +318,6 @@ class LogManager:
         """Every directory with the logs in it, as DescribeLogDirs answers."""
         logs = [log for log in self.all_logs() if wanted(log.topic_partition)]
         return [describe_directory(log_dir, logs, self.get) for log_dir in self._dirs.values()]
-
-    def spaces(self) -> dict[str, DiskSpace]:
-        """The disk of each directory that is online and can be asked. Blocks; any thread may call it."""
-        found = {}
-        for log_dir in self._live():
-            with contextlib.suppress(OSError):
-                found[log_dir.path] = log_dir.context.files.space(log_dir.path)
-        return found
 
     # ---- failure and shutdown
 

@@ -16,7 +16,7 @@ from kafka_py.wire.apis import APIS
 from kafka_py.wire.compiler import check_version
 from kafka_py.wire.decoding import DecoderSource
 from kafka_py.wire.encoding import EncoderSource
-from kafka_py.wire.schema import Field, Message, Scalar, schema_of
+from kafka_py.wire.schema import NEWEST, Field, Message, Scalar, schema_of
 
 
 def message_classes() -> Iterator[type[Message]]:
@@ -29,17 +29,22 @@ def message_classes() -> Iterator[type[Message]]:
     yield from (found[name] for name in sorted(found))
 
 
-def describe(cls: type[Message]) -> dict[str, Any]:
-    """One message under the keys of Kafka's schema files."""
+def describe(cls: type[Message], newest: int = NEWEST) -> dict[str, Any]:
+    """One message under the keys of Kafka's schema files. newest: the highest version that is described."""
     schema = schema_of(cls)
+    versions = schema.versions._replace(high=min(schema.versions.high, newest))
     row: dict[str, Any] = {} if schema.api is None else {"apiKey": int(schema.api)}
-    row |= {"type": schema.kind, "name": schema.name, "validVersions": str(schema.versions)}
+    row |= {"type": schema.kind, "name": schema.name, "validVersions": str(versions)}
     row["flexibleVersions"] = "none" if schema.flexible is None else f"{schema.flexible}+"
-    row["fields"] = [_describe_field(field) for field in schema.fields]
+    row["fields"] = _describe_fields(cls, newest)
     return row
 
 
-def _describe_field(field: Field) -> dict[str, Any]:
+def _describe_fields(cls: type[Message], newest: int) -> list[dict[str, Any]]:
+    return [_describe_field(field, newest) for field in schema_of(cls).fields if field.versions.low <= newest]
+
+
+def _describe_field(field: Field, newest: int) -> dict[str, Any]:
     is_scalar = isinstance(field.element, Scalar)
     kind = field.element.name if isinstance(field.element, Scalar) else field.element.__name__
     row: dict[str, Any] = {
@@ -58,7 +63,7 @@ def _describe_field(field: Field) -> dict[str, Any]:
     elif is_scalar and not field.is_array:
         row["default"] = _default_text(field)
     if isinstance(field.element, type):
-        row["fields"] = [_describe_field(inner) for inner in schema_of(field.element).fields]
+        row["fields"] = _describe_fields(field.element, newest)
     return row
 
 
@@ -73,7 +78,13 @@ def _default_text(field: Field) -> str:
 def _print_descriptions(options: argparse.Namespace) -> None:
     for cls in message_classes():
         if not options.names or cls.__name__ in options.names:
-            print(json.dumps(describe(cls)))
+            print(json.dumps(describe(cls, _served(cls))))
+
+
+def _served(cls: type[Message]) -> int:
+    """The highest version that the broker serves; clients may know later ones."""
+    api = schema_of(cls).api
+    return NEWEST if api is None or api not in APIS else APIS[api].max_version
 
 
 def _print_source(options: argparse.Namespace) -> None:

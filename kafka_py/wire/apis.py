@@ -1,6 +1,6 @@
 """The api table: every API's key, versions, flexible version, the most a request may cost, and its message classes.
 
-APIS is what a 2.8 broker in ZooKeeper mode serves and advertises, and what LATER names; ApiKey also names
+APIS is what a 2.8 broker in ZooKeeper mode serves and advertises, and two APIs of later releases; ApiKey also names
 what only KRaft has. Message modules are imported when their class is first asked for, so this table costs nothing at
 start-up.
 Source: docs/reference/apis.tsv; docs/reference/later-apis.tsv; a test compares each row with the message declarations.
@@ -91,6 +91,8 @@ class ApiKey(IntEnum):
 class Api:
     """One row: what is asked and answered under one key, in which versions, and how large a request may be.
 
+    max_version: the highest that brokers of 2.8 serve, and ours. known_version: the highest that our clients can speak
+        with brokers of later releases.
     request_bytes: the largest frame, without its size; None where socket.request.max.bytes alone decides.
     elements: the most array elements, of all arrays and nesting depths together; tagged fields count as well. Both are
         far above what clients send: they keep one request from taking the memory and the loop from all others.
@@ -105,6 +107,7 @@ class Api:
         "first_flexible",
         "flexible_from",
         "key",
+        "known_version",
         "max_version",
         "min_version",
         "name",
@@ -118,6 +121,7 @@ class Api:
         max_version: int,
         flexible_from: int | None,
         *,
+        known_version: int | None = None,
         brokers_only: bool = False,
         request_bytes: int | None = 8 * MiB,
         elements: int = 100_000,
@@ -126,6 +130,7 @@ class Api:
         self.name = "".join(word.capitalize() for word in key.name.split("_"))
         self.min_version = 0
         self.max_version = max_version
+        self.known_version = max_version if known_version is None else known_version
         self.flexible_from = flexible_from  # the first version with compact lengths and tags (KIP-482)
         self.first_flexible = 32768 if flexible_from is None else flexible_from
         self._flexible_response_header = int(key is not ApiKey.API_VERSIONS)
@@ -212,7 +217,7 @@ APIS: dict[ApiKey, Api] = {
         Api(ApiKey.DESCRIBE_CONFIGS, 4, 4),
         Api(ApiKey.ALTER_CONFIGS, 2, 2, request_bytes=32 * MiB),
         Api(ApiKey.ALTER_REPLICA_LOG_DIRS, 2, 2),
-        Api(ApiKey.DESCRIBE_LOG_DIRS, 4, 2),
+        Api(ApiKey.DESCRIBE_LOG_DIRS, 2, 2, known_version=4),
         Api(ApiKey.SASL_AUTHENTICATE, 2, 2, request_bytes=512 * KiB, elements=100),
         Api(ApiKey.CREATE_PARTITIONS, 3, 2, request_bytes=32 * MiB, elements=200_000),
         Api(ApiKey.CREATE_DELEGATION_TOKEN, 2, 2, request_bytes=256 * KiB, elements=10_000),  # fits a znode, escaped
@@ -238,10 +243,9 @@ APIS: dict[ApiKey, Api] = {
     )
 }
 
-LATER = frozenset((ApiKey.DESCRIBE_LOG_DIRS, ApiKey.DESCRIBE_TRANSACTIONS, ApiKey.LIST_TRANSACTIONS))
-"""What releases after 2.8.2 brought: kafka-transactions.sh finds hanging transactions with it (KIP-664), and versions 3
-and 4 of DescribeLogDirs have the bytes of disks (KIP-827). A client of 2.8 skips keys and versions that it does not
-know.
+LATER = frozenset((ApiKey.DESCRIBE_TRANSACTIONS, ApiKey.LIST_TRANSACTIONS))
+"""What releases after 2.8.2 brought: kafka-transactions.sh finds hanging transactions with it (KIP-664). A client of
+2.8 skips keys that it does not know.
 """
 
 

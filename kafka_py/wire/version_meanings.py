@@ -183,9 +183,6 @@ STRICT_MUTATION_QUOTA = {
 DELETE_TOPICS_HAS_MESSAGE = _each_version(ApiKey.DELETE_TOPICS, lambda version: version >= 5)
 """Whether an error comes with a message (KIP-599)."""
 
-DESCRIBE_LOG_DIRS_HAS_SPACE = _each_version(ApiKey.DESCRIBE_LOG_DIRS, lambda version: version >= 4)
-"""Whether the answer has the bytes of disks (KIP-827), which take a system call for each."""
-
 ELECT_LEADERS_HAS_TYPE = _each_version(ApiKey.ELECT_LEADERS, lambda version: version >= 1)
 """Whether the kind of election is named; else it is a preferred one (KIP-460)."""
 

@@ -124,7 +124,7 @@ SHAPES: dict[ApiKey, Shape] = {
     ApiKey.DESCRIBE_CONFIGS: _items(Mirrored("results", "resources", _same("resource_type", "resource_name"))),
     ApiKey.ALTER_CONFIGS: _items(Mirrored("responses", "resources", _same("resource_type", "resource_name"))),
     ApiKey.ALTER_REPLICA_LOG_DIRS: _items(),
-    ApiKey.DESCRIBE_LOG_DIRS: Shape((), top_since=3),
+    ApiKey.DESCRIBE_LOG_DIRS: _items(),
     ApiKey.SASL_AUTHENTICATE: _TOP,
     ApiKey.CREATE_PARTITIONS: _items(Mirrored("results", "topics", _same("name"))),
     ApiKey.CREATE_DELEGATION_TOKEN: Shape(

@@ -57,13 +57,6 @@ class FileInfo(NamedTuple):
     modified_ms: int
 
 
-class DiskSpace(NamedTuple):
-    """The file system of a directory. usable_bytes: what is free for a process without special rights."""
-
-    total_bytes: int
-    usable_bytes: int
-
-
 class DirectoryLock(Protocol):
     """Held until released or until the process ends."""
 
@@ -86,10 +79,6 @@ class Files(Protocol):
     def exists(self, path: str) -> bool: ...
 
     def info(self, path: str) -> FileInfo: ...
-
-    def space(self, directory: str) -> DiskSpace:
-        """The room of the file system that holds a directory. Blocks. Raises OSError."""
-        ...
 
     def rename(self, source: str, target: str) -> None:
         """Renames atomically; replaces an existing target."""
@@ -194,10 +183,6 @@ class RealFiles:
     def info(self, path: str) -> FileInfo:
         stat = os.stat(path)
         return FileInfo(os.path.basename(path), os.path.isdir(path), stat.st_size, stat.st_mtime_ns // 1_000_000)
-
-    def space(self, directory: str) -> DiskSpace:
-        found = os.statvfs(directory)
-        return DiskSpace(found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize)
 
     def rename(self, source: str, target: str) -> None:
         os.rename(source, target)

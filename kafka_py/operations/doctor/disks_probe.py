@@ -1,4 +1,4 @@
-"""The disks of log directories: as brokers tell (from 3.3 on, and ours), or where they run on this machine (I/O).
+"""The disks of log directories: as brokers tell (from 3.3 on), or where they run on this machine (I/O).
 
 A path counts as that of a broker only if the meta.properties there has the cluster's and the broker's id.
 Source: docs/reference/log.md, section 1; KIP-827 (bytes of disks).

@@ -15,11 +15,8 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kafka_py.log.disk.files import Buffer, DirectoryLock, DiskSpace, File, FileInfo
+from kafka_py.log.disk.files import Buffer, DirectoryLock, File, FileInfo
 from kafka_py.testing.fakes.inodes import Inode
-
-UNBOUNDED_BYTES = 1 << 50
-"""What a file system without a capacity claims to have."""
 
 
 class Loss(enum.Enum):
@@ -182,14 +179,6 @@ class FakeFiles:
         if not self.exists(path):
             raise FileNotFoundError(errno.ENOENT, "no such file or directory", path)
         return self._info(path)
-
-    def space(self, directory: str) -> DiskSpace:
-        self.check("space", directory)
-        if directory not in self._directories:
-            raise FileNotFoundError(errno.ENOENT, "no such directory", directory)
-        total = UNBOUNDED_BYTES if self.capacity_bytes is None else self.capacity_bytes
-        used = sum(len(inode.written) for inode in self._inodes.values())
-        return DiskSpace(total, max(0, total - used))
 
     def rename(self, source: str, target: str) -> None:
         self.check("rename", source)

@@ -1,6 +1,7 @@
 """DescribeLogDirs (35): size of replicas per log directory (KIP-113).
 
-Versions 3 and 4 came after 2.8.2: an error code for the whole, bytes of the disks (KIP-827).
+Versions 3 and 4 are for clients, of brokers after 2.8.2: an error code for the whole (KIP-784), bytes of the disks
+(KIP-827).
 """
 
 from kafka_py.wire.apis import ApiKey

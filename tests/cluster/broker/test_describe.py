@@ -149,17 +149,13 @@ async def test_broker_settings_changed_in_zookeeper_apply_at_once_and_after_a_re
 async def test_log_dirs_tell_sizes_of_all_logs_or_of_those_asked_for(broker: LocalBroker) -> None:
     await broker.create_topic("t", 2)
     await broker.produce("t", batch(), partition=1)
-    for version in range(5):
+    for version in range(3):
         [directory] = (await broker.ask(DescribeLogDirsRequest(topics=None), version)).results
         assert (directory.error_code, directory.log_dir) == (0, f"{broker.folder}/logs")
         [topic] = directory.topics
         sizes = {row.partition_index: row.partition_size for row in topic.partitions}
         assert sizes == {0: 0, 1: len(batch())}
         assert all(row.offset_lag == 0 and not row.is_future_key for row in topic.partitions)
-    response = await broker.ask(DescribeLogDirsRequest(topics=None), 4)
-    [directory] = response.results
-    assert (response.error_code, directory.error_code) == (0, 0)
-    assert 0 < directory.usable_bytes < directory.total_bytes
     wanted = [DescribableLogDirTopic(topic=topic, partition_index=[0]) for topic in ("t", "u")]
     [directory] = (await broker.ask(DescribeLogDirsRequest(topics=wanted), 2)).results
     assert [[row.partition_index for row in topic.partitions] for topic in directory.topics] == [[0]]

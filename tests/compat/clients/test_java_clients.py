@@ -1,8 +1,5 @@
 """Apache's Java clients on our broker, of 2.8.2 and the newest: producer, consumer by assignment, admin."""
 
-import os
-from pathlib import Path
-
 import pytest
 
 from kafka_py.testing.peers import java_clients
@@ -93,15 +90,6 @@ def test_the_admin_client_takes_a_topic_through_its_life(newest_clients, bootstr
 
 
 @pytest.mark.slow
-def test_the_admin_client_sees_the_bytes_of_the_disk(newest_clients, module_broker):
-    [line] = newest_clients.run_source("DescribeDisks", module_broker.bootstrap, "0").lines
-    path, total, usable = line.split("\t")
-    disk = os.statvfs(path)
-    assert Path(path) == module_broker.log_dirs[0]
-    assert int(total) == disk.f_blocks * disk.f_frsize
-    assert 0 < int(usable) < int(total)
-
-
 def test_the_admin_client_says_the_same_on_an_apache_broker(newest_clients, apache_kafka, zk_chroot, tmp_path):
     with ApacheBroker(tmp_path, zk_chroot) as broker:
         assert newest_clients.run_source("Administer", broker.bootstrap, "java-admin").lines == ADMIN_SAYS

@@ -37,6 +37,14 @@ def test_describe_spells_as_kafkas_schemas(capsys):
     }
 
 
+def test_describe_leaves_out_what_only_clients_know(capsys):
+    main(["describe", "DescribeLogDirsResponse"])
+    told = json.loads(capsys.readouterr().out)
+    assert told["validVersions"] == "0-2"
+    assert [field["name"] for field in told["fields"]] == ["ThrottleTimeMs", "Results"]
+    assert [field["name"] for field in told["fields"][1]["fields"]] == ["ErrorCode", "LogDir", "Topics"]
+
+
 def test_describe_tells_of_tags_and_structs(capsys):
     main(["describe", "FetchResponse"])
     row = json.loads(capsys.readouterr().out)

@@ -20,7 +20,6 @@ from kafka_py.wire.version_meanings import (
     DELETE_TOPICS_DISABLED,
     DELETE_TOPICS_HAS_MESSAGE,
     DESCRIBE_CONFIGS_HAS_IS_DEFAULT,
-    DESCRIBE_LOG_DIRS_HAS_SPACE,
     ELECT_LEADERS_HAS_TYPE,
     END_TXN_FENCED,
     INIT_PRODUCER_ID_FENCED,
@@ -48,7 +47,7 @@ COMPARING = {"produce.py", "fetch.py", "old_readers.py"}
 
 def test_every_version_has_a_row():
     rows = {name: table for name, table in vars(version_meanings).items() if type(table) is tuple}
-    assert len(rows) == 25
+    assert len(rows) == 24
     for name, table in rows.items():
         key = max((key for key in APIS if name.startswith(key.name)), key=lambda key: len(key.name))
         assert len(table) == APIS[key].max_version + 1, name
@@ -96,7 +95,6 @@ def test_the_oldest_versions_mean_something_else():
         (UPDATE_METADATA_BY_TOPIC, 5),
         (DELETE_TOPICS_BY_ID, 6),
         (DELETE_TOPICS_HAS_MESSAGE, 5),
-        (DESCRIBE_LOG_DIRS_HAS_SPACE, 4),
         (ELECT_LEADERS_HAS_TYPE, 1),
         (LEAVE_GROUP_IN_BULK, 3),
         (SYNC_GROUP_NAMES_PROTOCOL, 5),

@@ -1,4 +1,4 @@
-"""DescribeLogDirs: the log directories of this broker with logs and sizes (KIP-113), and their disks (KIP-827)."""
+"""DescribeLogDirs: the log directories of this broker with their logs and sizes (KIP-113)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from kafka_py.base.turns import Turn
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
 from kafka_py.log.descriptions import DescribedLogDir
-from kafka_py.log.disk.files import DiskSpace
-from kafka_py.replication.leader.time_lookups import run_in
 from kafka_py.security.acls.vocabulary import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.wire.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
@@ -18,16 +16,12 @@ from kafka_py.wire.messages.describe_log_dirs import (
     DescribeLogDirsResult,
     DescribeLogDirsTopic,
 )
-from kafka_py.wire.version_meanings import DESCRIBE_LOG_DIRS_HAS_SPACE
-
-UNKNOWN_SPACE = DiskSpace(-1, -1)
 
 
 async def handle(node: Node, context: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
-    """Every directory, offline ones with their error; none if not authorized: the error field came with version 3."""
+    """Every directory, offline ones with their error; none if not authorized (there is no error field)."""
     if not node.authorizer.allows(context, Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER_NAME):
-        refused = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-        return DescribeLogDirsResponse(throttle_time_ms=0, error_code=refused, results=[])
+        return DescribeLogDirsResponse(throttle_time_ms=0, results=[])
     if request.topics is None:
         described = node.log_dirs.describe()
     else:
@@ -38,14 +32,10 @@ async def handle(node: Node, context: RequestContext, request: DescribeLogDirsRe
                 wanted.add(TopicPartition(topic.topic, partition))
                 await turn.maybe_yield()
         described = node.log_dirs.describe(wanted.__contains__)
-    spaces: dict[str, DiskSpace] = {}
-    if DESCRIBE_LOG_DIRS_HAS_SPACE[context.api_version]:
-        spaces = await run_in(node.log_dirs.background, node.log_dirs.spaces)
-    results = [_result(directory, spaces.get(directory.path, UNKNOWN_SPACE)) for directory in described]
-    return DescribeLogDirsResponse(throttle_time_ms=0, results=results)
+    return DescribeLogDirsResponse(throttle_time_ms=0, results=[_result(directory) for directory in described])
 
 
-def _result(directory: DescribedLogDir, space: DiskSpace) -> DescribeLogDirsResult:
+def _result(directory: DescribedLogDir) -> DescribeLogDirsResult:
     topics: dict[str, list[DescribeLogDirsPartition]] = {}
     if directory.error is ErrorCode.NONE:
         for log in directory.logs:
@@ -61,6 +51,4 @@ def _result(directory: DescribedLogDir, space: DiskSpace) -> DescribeLogDirsResu
         error_code=directory.error,
         log_dir=directory.path,
         topics=[DescribeLogDirsTopic(name=name, partitions=partitions) for name, partitions in topics.items()],
-        total_bytes=space.total_bytes,
-        usable_bytes=space.usable_bytes,
     )

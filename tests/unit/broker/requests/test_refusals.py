@@ -64,7 +64,7 @@ def codes_in(response: Any) -> set[int]:
 def test_the_refusal_encodes_and_carries_the_code(api: Api, version: int) -> None:
     request = filled(api.request, version)
     response = decode(api.response, version, encode(refuse(api, version, request, CODE, "why"), version))
-    expected = set() if api.key is ApiKey.DESCRIBE_LOG_DIRS and version < 3 else {int(CODE)}
+    expected = set() if api.key is ApiKey.DESCRIBE_LOG_DIRS else {int(CODE)}
     assert codes_in(response) - {0} == expected
 
 
