@@ -81,6 +81,7 @@ def _starlette_routes(dispatcher: PageDispatcher, routes: Sequence[WebRoute]) ->
         if route.in_api:
             path = f"/api{route.path.rstrip('/')}"
             rows.append(Route(path, dispatcher.api_endpoint(route), methods=[route.method]))
-        rows.append(Route(route.path, dispatcher.page_endpoint(route), methods=[route.method]))
+        endpoint = dispatcher.api_endpoint(route) if route.is_for_programs else dispatcher.page_endpoint(route)
+        rows.append(Route(route.path, endpoint, methods=[route.method]))
     rows.append(Mount("/static", StaticFiles(directory=STATIC)))
     return rows

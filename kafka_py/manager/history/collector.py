@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.supervision import Backoff
@@ -21,7 +21,9 @@ from kafka_py.manager.history.sampling import samples_of
 from kafka_py.manager.history.settings import DAY_MS, HistorySettings
 from kafka_py.manager.history.store import HistoryStore
 from kafka_py.manager.history.timeline import ClusterEvent, EventKind, ValueChange, events_between
+from kafka_py.net.scraping.exposition import MetricFamilies
 from kafka_py.operations.cluster_view.asking import LookLimits
+from kafka_py.operations.exporter.samples import take_cluster
 from kafka_py.operations.groups.lag import EndOffsets, lags, note_ends
 
 CLUSTER = "cluster"
@@ -88,6 +90,12 @@ class ClusterCollector:
         self.last, self.failure = seen, None
         await self._write(self._store.record(self.cluster, seen.time_ms, samples, events))
         return True
+
+    def take(self, families: MetricFamilies) -> Iterator[None]:
+        """The last attempt as samples for Prometheus; none before the first. Asks the cluster for nothing."""
+        if self.last is not None or self.failure is not None:
+            snapshot = self.last.snapshot if self.last is not None and self.failure is None else None
+            yield from take_cluster(families, snapshot, self._known, cluster=self.cluster)
 
     async def close(self) -> None:
         """Closes the connections; the next attempt opens others."""

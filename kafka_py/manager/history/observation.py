@@ -6,7 +6,7 @@ Pure: made from a snapshot, and from settings where they were asked for.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from kafka_py.base.ids import TopicPartition
@@ -42,6 +42,7 @@ class Observed:
     sizes: bytes of replicas, by broker; None if they were not asked for; a broker that did not answer is missing.
     all_groups_listed: whether a group that is missing does not exist.
     settings: None if they were not asked for; a resource that could not be described is missing.
+    snapshot: the look itself, without log directories.
     """
 
     time_ms: int
@@ -55,6 +56,7 @@ class Observed:
     groups: Mapping[str, GroupObservation] = field(default_factory=dict)
     all_groups_listed: bool = True
     settings: Settings | None = None
+    snapshot: ClusterSnapshot | None = None
 
 
 def observation_of(
@@ -83,6 +85,7 @@ def observation_of(
         },
         all_groups_listed=_are_all_groups_listed(snapshot),
         settings=settings,
+        snapshot=replace(snapshot, log_dirs={}),
     )
 
 

@@ -23,5 +23,6 @@
     commands.py  commands that do the same
     history.py   charts over time
     timeline.py  what happened
+    metrics.py   all clusters for Prometheus
     security/    users, ACLs, quotas, tokens, transactions
 """

@@ -35,6 +35,7 @@ class WebRoute(NamedTuple):
 
     menu: the entry of the cluster's menu that this page is. under: the entry that is marked on this page.
     in_api: false for pages that make no sense as JSON. is_once: the first look changes something, so a HEAD is refused.
+    is_for_programs: whoever asks logs in as for a call of the JSON interface, and gets no session.
     """
 
     method: str
@@ -48,6 +49,7 @@ class WebRoute(NamedTuple):
     under: str = ""
     in_api: bool = True
     is_once: bool = False
+    is_for_programs: bool = False
 
     @property
     def section(self) -> str:
