@@ -19,10 +19,15 @@ WHAT_NEXT = {
 }
 
 
-def column(file: str, name: str) -> set[str]:
-    """The values of a column in a table of docs/reference/."""
+def rows_of(file: str) -> list[dict[str, str]]:
+    """The rows of a table in docs/reference/."""
     with (REFERENCE / file).open(newline="") as opened:
-        return {row[name] for row in csv.DictReader(opened, delimiter="\t", quoting=csv.QUOTE_NONE)}
+        return list(csv.DictReader(opened, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def column(file: str, name: str) -> set[str]:
+    """The values of a column."""
+    return {row[name] for row in rows_of(file)}
 
 
 def error_page() -> str:
@@ -51,14 +56,24 @@ def size(bytes_: int | None) -> str:
     return f"{bytes_ >> 20} MiB" if bytes_ >= 1 << 20 else f"{bytes_ >> 10} KiB"
 
 
+def lateness(api: Api) -> str:
+    """What of an API came with a later release than 2.8.2."""
+    before = {row["key"]: int(row["max"]) for row in rows_of("apis.tsv")}
+    key = str(int(api.key))
+    if key not in column("later-apis.tsv", "key"):
+        return ""
+    if key not in before:
+        return " **Of a later release than 2.8.2.**"
+    return f" **From version {before[key] + 1} on of a later release than 2.8.2.**"
+
+
 def api_page() -> str:
-    later = column("later-apis.tsv", "key")
     rows = []
     for api in APIS.values():
         versions = f"{api.min_version} to {api.max_version}" if api.max_version else "0"
         about = cell(purpose(api))
         about += " Between brokers." if api.brokers_only else ""
-        about += " **Of a later release than 2.8.2.**" if str(int(api.key)) in later else ""
+        about += lateness(api)
         flexible = "" if api.flexible_from is None else str(api.flexible_from)
         bounds = (size(api.request_bytes), f"{api.elements:,}")
         rows.append((str(int(api.key)), code(api.name), versions, flexible, *bounds, about))

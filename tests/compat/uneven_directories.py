@@ -97,16 +97,17 @@ class UnevenDirectories:
         assert {move["broker"] for move in first["moves"]} == {0}
         words = ("--log-dirs", "all", "--execute", "--state", "s", "--batch-partitions", "2")
         with self.admin() as admin:
-            running = self.begin(*words, "--throttle", "50KB")
-            until(lambda: self.moving(admin) > 0)
+            running = begun = self.begin(*words, "--throttle", "50KB")
+            until(lambda: self.moving(admin) > 0 or begun.poll() is not None)
+            assert running.poll() is None, running.communicate(timeout=60)
             assert "51200" in self.rates(admin)
             running.kill()
             running.communicate(timeout=60)
             _, said = self.run("--cancel", "s")
             assert "moves were cancelled" in said
             assert (self.moving(admin), self.rates(admin)) == (0, [])
-            running = self.begin("--resume", "s", "--throttle", "400KB")
-            until(lambda: self.moving(admin) > 0)
+            running = resumed = self.begin("--resume", "s", "--throttle", "400KB")
+            until(lambda: self.moving(admin) > 0 or resumed.poll() is not None)
             running.send_signal(signal.SIGINT)
             out, said = running.communicate(timeout=120)
             assert running.returncode in (0, 130), out + said

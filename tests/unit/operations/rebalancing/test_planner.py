@@ -20,7 +20,7 @@ from kafka_py.operations.rebalancing.model import (
 )
 from kafka_py.operations.rebalancing.placement import Placement
 from kafka_py.operations.rebalancing.planner import propose
-from kafka_py.operations.rebalancing.soft_moves import bands_of
+from kafka_py.operations.rebalancing.soft_moves import SoftMoves, bands_of
 
 
 @st.composite
@@ -228,6 +228,36 @@ def test_a_full_disk_is_relieved_and_one_that_cannot_be_is_named():
     assert [one.text for one in plan.remaining if one.goal is Goal.CAPACITY] == [
         "broker 0 holds 300 bytes and has room for 250"
     ]
+
+
+def test_the_smallest_replica_that_is_enough_leaves_a_full_disk():
+    """Broker 0 holds 117 bytes and has room for 107."""
+    sizes = [5, 12, 100]
+    rows = tuple(PlanPartition(TopicPartition("t", number), (0,), 0, size) for number, size in enumerate(sizes))
+    cluster = PlanCluster((PlanBroker(0, capacity_bytes=107), PlanBroker(1)), rows)
+    plan = propose(cluster, PlanRequest(goals=()))
+    assert [(one.size_bytes, one.after) for one in plan.changes] == [(12, (1,))]
+
+
+def sized(*rows):
+    """Partitions of one replica: (broker, size)."""
+    return tuple(PlanPartition(TopicPartition("t", number), (broker,), broker, size)
+                 for number, (broker, size) in enumerate(rows))  # fmt: skip
+
+
+def test_replicas_that_are_nearly_of_one_size_do_not_change_places():
+    """An exchange would even out 1,540 and 1,460 bytes, and copy 1,960 or 1,040 for these 40."""
+    cluster = PlanCluster(brokers_of(2), sized((0, 1000), (0, 540), (1, 960), (1, 500)))
+    assert propose(cluster, PlanRequest(tolerance_percent=0)).changes == ()
+
+
+@pytest.mark.parametrize(("capacity", "allowed"), [(150, False), (200, True)])
+def test_an_exchange_needs_room_on_both_disks(capacity, allowed):
+    cluster = PlanCluster((PlanBroker(0, capacity_bytes=capacity), PlanBroker(1)), sized((0, 50), (0, 100), (1, 90)))
+    place = Placement(cluster, range(3))
+    request = PlanRequest()
+    moves = SoftMoves(place, bands_of(place, request), place.targets, None)
+    assert moves.may_swap(0, 0, 2, 1) is allowed
 
 
 def test_a_broker_that_cannot_be_emptied_is_named():

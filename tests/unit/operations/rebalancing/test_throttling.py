@@ -56,6 +56,16 @@ def test_replicas_that_a_topic_throttles_already_stay_throttled_during_a_batch()
     }  # fmt: skip
 
 
+def test_the_throttles_of_a_batch_are_removed_before_the_next_one():
+    afters = {T[0]: (1, 2), T[1]: (0, 3)}
+    steps = {tp: PlannedStep(PartitionChange(tp, (0, 1), after, 100)) for tp, after in afters.items()}
+    cluster = ReassigningCluster(dict.fromkeys(afters, (0, 1)))
+    seen = []
+    cluster.on_pause = lambda: seen.append([name for name, own in cluster.settings[BROKERS].items() if own])
+    assert run(cluster, PlanState("c", "rebalance", steps, [], 1000, BatchLimits(1))) is RunOutcome.COMPLETE
+    assert {tuple(sorted(each)) for each in seen if each} == {("0", "1", "2"), ("0", "1", "3")}
+
+
 @pytest.mark.parametrize(
     ("present", "wanted", "merged"),
     [(None, "0:1", "0:1"), ("", "0:1", "0:1"), ("*", "0:1", "*"), ("1:1,0:1", "0:1,0:2", "0:1,0:2,1:1")],
