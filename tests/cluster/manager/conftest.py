@@ -67,6 +67,8 @@ def readable(page: Page, serious_findings: Callable[[Page], list[str]]) -> Calla
             expect(page.locator("[aria-busy=true]")).to_have_count(0, timeout=30_000)
             assert serious_findings(page) == []
         page.set_viewport_size({"width": 360, "height": 700})
+        page.goto(path)
+        expect(page.locator("[aria-busy=true]")).to_have_count(0, timeout=30_000)
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
         page.set_viewport_size({"width": 1280, "height": 720})
 

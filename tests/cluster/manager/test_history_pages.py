@@ -67,3 +67,11 @@ def test_the_timeline_of_a_cluster_that_is_down_says_so(page: Page) -> None:
     page.goto("/clusters/down/timeline")
     expect(page.get_by_role("rowheader", name="cluster")).to_be_visible()
     expect(page.get_by_text("unreachable", exact=True).first).to_be_attached()
+
+
+def test_a_chart_without_values_ends_now(page: Page) -> None:
+    page.goto("/clusters/down/history")
+    chart = page.get_by_role("img", name="Brokers over time")
+    expect(chart).to_have_attribute("data-drawn", "0")
+    apart_s = chart.evaluate("chart => Math.abs(chart.plot.scales.x.max - Date.now() / 1000)")
+    assert apart_s < 60

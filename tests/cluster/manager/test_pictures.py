@@ -8,7 +8,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from kafka_py.clients import AdminClient, Consumer, NewTopic, Producer
+from kafka_py.manager.settings import ClusterSettings, ManagerSettings
 from kafka_py.testing.cluster import KafkaCluster
+from kafka_py.testing.processes import wait_until
+from kafka_py.testing.web_manager import ServedManager
 
 PAGES = {
     "clusters": "/",
@@ -22,6 +25,7 @@ PAGES = {
     "doctor": "/clusters/ours/doctor",
     "history": "/clusters/ours/history",
 }
+LEAST_POINTS = 20
 HEADER = b"\x89PNG\r\n\x1a\n"
 
 
@@ -46,12 +50,37 @@ def cluster(kafka_cluster_factory: Callable[..., KafkaCluster]) -> Iterator[Kafk
         yield cluster
 
 
+@pytest.fixture(scope="module")
+def manager(cluster: KafkaCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedManager]:
+    """Looks at the cluster often, so that its charts have lines soon."""
+    clusters = (ClusterSettings("ours", cluster.bootstrap_servers), ClusterSettings("down", "127.0.0.1:1"))
+    data, often = tmp_path_factory.mktemp("manager"), {"history": {"interval_seconds": 0.5}}
+    with ServedManager(ManagerSettings(clusters, data=data, allow_changes=True, extra=often)) as served:
+        yield served
+
+
+def wait_for_lines(page: Page, cluster: KafkaCluster) -> None:
+    """Until the first chart has a line, for which records are sent."""
+    path = "/api/clusters/ours/history/series?metric=records_per_second&range=1h"
+    with Producer({"bootstrap.servers": cluster.bootstrap_servers}) as producer:
+
+        def has_line() -> bool:
+            for number in range(500):
+                producer.send("payments", b"x" * (number % 200), key=f"c{number}".encode())
+            producer.flush()
+            return len(page.request.get(path).json()["times"]) >= LEAST_POINTS
+
+        wait_until(has_line, 60, "a line of the first chart")
+
+
 @pytest.mark.parametrize("name", PAGES)
-def test_a_picture_is_made_of_the_page(name: str, page: Page, tmp_path: Path) -> None:
+def test_a_picture_is_made_of_the_page(name: str, page: Page, cluster: KafkaCluster, tmp_path: Path) -> None:
     folder = os.environ.get("KAFKA_PY_PICTURES")
     path = (Path(folder) if folder else tmp_path) / f"{name}.png"
     page.set_viewport_size({"width": 1100, "height": 720})
     page.emulate_media(color_scheme="light")
+    if name == "history":
+        wait_for_lines(page, cluster)
     answer = page.goto(PAGES[name])
     assert answer is not None and answer.status == 200
     expect(page.locator("[aria-busy=true]")).to_have_count(0, timeout=30_000)

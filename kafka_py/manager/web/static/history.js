@@ -26,6 +26,13 @@
     });
   }
 
+  // Without values the hour until now, and not the first of 1970.
+  function span(least, greatest) {
+    const now = Date.now() / 1000;
+    if (least === null || least === undefined) return [now - 3600, now];
+    return least === greatest ? [least - 60, greatest + 60] : [least, greatest];
+  }
+
   function options(element, series) {
     const unit = element.dataset.unit;
     const line = variable("--line");
@@ -36,7 +43,8 @@
       height: 200,
       legend: { show: series.lines.length > 1 },
       cursor: { y: false },
-      scales: { x: { range: (_, least, greatest) => least === greatest ? [least - 60, greatest + 60] : [least, greatest] },
+      padding: [null, 32, null, null],
+      scales: { x: { range: (_, least, greatest) => span(least, greatest) },
                 y: { range: (_, least, greatest) => [Math.min(0, least ?? 0), (greatest ?? 0) > 0 ? greatest * 1.05 : 1] } },
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
       axes: [{ ...axis, values: moments }, { ...axis, size: 70, values: (_, values) => values.map((each) => shown(each, unit)) }],
