@@ -80,9 +80,8 @@ class Connection:
         self.batch_trust: object = None
         """What the produce handler notes about the batches of this connection; None before the first."""
         self.budgets: Any = None  # what quotas note about it
-        self._in_turn = self._flushing_soon = False
+        self._in_turn = self._flushing_soon = self._reads = self._writes = False
         self._mutes = 0
-        self._reads = self._writes = False
 
     def __repr__(self) -> str:
         return f"<Connection {self.id}>"
@@ -252,9 +251,8 @@ class Connection:
             ended_s = self._services.now_s()
             self._services.on_sent(notes, self._began_s or ended_s, ended_s)
             self._began_s = 0.0
-        writes = flushed is Flushed.BLOCKED
-        if writes is not self._writes:
-            self._watch_writable(writes)
+        if self._writes is not (flushed is Flushed.BLOCKED):
+            self._watch_writable(not self._writes)
         settled = not (self._waiting or self._backlog or self._receiver.is_starved)
         if not settled or not self._reads or flushed is not Flushed.DONE:
             self._settle()
