@@ -15,7 +15,7 @@ from collections.abc import Callable
 from kafka_py.net.endpoints import Endpoint, bracketed
 from kafka_py.net.network import ListeningSocket, Network
 
-ACCEPTS_A_TURN = 64
+ACCEPTS_A_TURN = 128
 """New connections taken before others get their turn."""
 OUT_OF_FILES_PAUSE_MS = 500
 

@@ -10,7 +10,8 @@ import errno
 import socket
 from typing import Any, Protocol
 
-BACKLOG = 1024
+BACKLOG = 4096
+"""Places of the queue of connections that are not accepted yet; the system may allow fewer (net.core.somaxconn)."""
 
 
 class ListeningSocket(Protocol):

@@ -19,6 +19,8 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.meters import MetricRegistry, MetricTable
 from kafka_py.base.quota_rates import Window
 from kafka_py.base.supervision import Supervisor
+from kafka_py.net.accepted.first_reads import FirstReads
+from kafka_py.net.accepted.turned_away import TurnedAway
 from kafka_py.net.address_rates import AddressRates
 from kafka_py.net.client_software import UNKNOWN_SOFTWARE, ClientSoftware
 from kafka_py.net.cold_reads import ColdReads
@@ -47,7 +49,6 @@ from kafka_py.net.secured.tls_transport import FileBuffer, TlsTransport
 from kafka_py.net.secured.unauthenticated import UnauthenticatedConnections
 from kafka_py.net.served import Served
 from kafka_py.net.transport import PlaintextTransport
-from kafka_py.net.turned_away import TurnedAway
 
 SWEEPS_PER_IDLE_TIME = 16
 SHORTEST_SWEEP_MS = 20.0
@@ -133,6 +134,7 @@ class SocketServer:
         for endpoint in listening.listeners:
             self._add_listener(endpoint, registry)
         self.connections: dict[str, Connection] = {}
+        self._first_reads = FirstReads(loop)
         self._turned_away = TurnedAway(loop)
         self._resets = ResetWatch(loop)
         self._accepted = 0
@@ -238,6 +240,7 @@ class SocketServer:
             served.close()
         for connection in list(self.connections.values()):
             connection.close("the broker is shutting down")
+        self._first_reads.close()
         self._turned_away.close()
         self._resets.close()
         for table in (self.metrics, *self._tables):
@@ -293,10 +296,15 @@ class SocketServer:
         served.connections[connection] = None
         self.connections[connection.id] = connection
         self._resets.watch(connection.fileno, connection)
-        if security is None:
+        self._first_reads.add(host, lambda: self._begin(served, connection, secured))
+
+    def _begin(self, served: Served, connection: Connection, secured: TlsTransport | None) -> None:
+        if connection.closed:
+            return
+        if served.security is None:
             connection.start()
         else:
-            self._stages.begin(connection, secured, security, served.secured)
+            self._stages.begin(connection, secured, served.security, served.secured)
 
     def _on_close(self, connection: Connection) -> None:
         del self.connections[connection.id]

@@ -609,3 +609,53 @@ def test_a_lowered_limit_closes_the_longest_idle_connections(loop: asyncio.Abstr
         server.server.close()
 
     loop.run_until_complete(scenario())
+
+
+def test_another_address_is_served_before_most_of_those_that_one_opened_at_once(
+    loop: asyncio.AbstractEventLoop,
+) -> None:
+    """Counted, not timed: whose first requests are handled before that of the connection which came last."""
+    storm, other, many = "127.0.0.3", "127.0.0.2", 400
+    served: list[str] = []
+
+    async def scenario() -> None:
+        server = Server(loop)
+        serve = server.on_request
+
+        def on_request(connection: Connection, slot: int, frame: bytearray) -> None:
+            served.append(connection.peer_host)
+            serve(connection, slot, frame)
+
+        server.server._service = server.server._service._replace(on_request=on_request)
+        peers = []
+        for address in [storm] * many + [other]:  # all of them are connected before the loop accepts the first one
+            peers.append(socket.create_connection(("127.0.0.1", server.port), 10, (address, 0)))
+            peers[-1].sendall(framed(b"echo"))
+        await until(lambda: len(served) == many + 1)
+        for peer in peers:
+            peer.close()
+        server.server.close()
+
+    loop.run_until_complete(scenario())
+    assert served.index(other) < many / 2
+
+
+def test_a_connection_that_is_closed_before_it_is_read_is_not_begun(loop: asyncio.AbstractEventLoop) -> None:
+    async def scenario() -> None:
+        server = Server(loop)
+        faults: list[dict[str, Any]] = []
+        loop.set_exception_handler(lambda _, fault: faults.append(fault))
+        peers = [socket.create_connection(("127.0.0.1", server.port), 10) for _ in range(100)]
+        await until(lambda: server.server.connections)
+        for connection in list(server.server.connections.values()):
+            connection.close("of a test")
+        await until(lambda: len(server.ended) == 100)
+        late = await Peer.connect(server.port)
+        assert await late.ask(b"echo") == b"echo"
+        assert [peer.recv(1) for peer in peers] == [b""] * 100
+        assert faults == []
+        for peer in peers:
+            peer.close()
+        server.server.close()
+
+    loop.run_until_complete(scenario())

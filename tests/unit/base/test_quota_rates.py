@@ -310,6 +310,8 @@ def test_a_rate_is_that_of_the_samples_of_its_window_however_long_it_runs() -> N
             at = (at + 1) % window.samples
             rows[at : at + 1] = [[now_ms, 0.0]]
         rows[at][1] += value
+        if number % 5 == 0:
+            now_ms += 3_500  # the present sample is too old when it is looked at
         if number % 3 == 0:
             for row in rows:
                 if now_ms - row[0] >= window.length_ms:

@@ -490,11 +490,21 @@ def test_the_time_of_sending_counts_against_the_client_of_each_request() -> None
 def test_a_produce_response_without_records_of_its_own_is_charged_like_any_other() -> None:
     """A coroutine handler and an error are answered by dispatch, not through the context."""
     size = len(encode_request(PRODUCE, 8, 77, "c")) - 4
-    world = World(producer_byte_rate=size / 10)
-    for total in (size, 2 * size):
+    world = World(producer_byte_rate=size / 10, request_percentage=1000.0)
+    world.handler_ms = 10
+    for number in (1, 2):
         world.ask(PRODUCE, 8, KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER))
-        assert [budget.total for budget in world.quotas.produce.budgets] == [total]
+        assert [budget.total for budget in world.quotas.produce.budgets] == [number * size]
+        assert [budget.total for budget in world.quotas.request.budgets] == [pytest.approx(number)]
     assert world.quotas.produce.muted == 1
+
+
+def test_sending_that_ends_after_the_sample_counts_in_the_next_one() -> None:
+    world = World(request_percentage=1000.0)
+    world.client.send_s = 2.0
+    world.ask(PRODUCE, 8, ProduceResponse(responses=[]))
+    [budget] = world.quotas.request.budgets
+    assert budget.ends_ms == world.clock.monotonic_ms() + 2000.0 + world.quotas.request.window.sample_ms
 
 
 def test_equal_limits_share_one_number() -> None:
