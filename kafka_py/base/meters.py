@@ -136,7 +136,8 @@ class Fleet(MetricTable):
     """Gauges of many things of one kind, such as partitions: nothing is kept per thing, all is asked for when read.
 
     The rows are Gauges with `of=`; `tags` of the class are the names whose values tell the things apart.
-    things: the things there are now, each with the values of its tags in that order.
+    things: the things there are now, each with the values of its tags in that order; one by one, for those who do
+        something else in between. count: how many there are; None: they are counted.
     """
 
     TAGS: ClassVar[tuple[str, ...]] = ()
@@ -145,12 +146,19 @@ class Fleet(MetricTable):
         super().__init_subclass__(tags=tags, **kwargs)
         cls.TAGS = tags
 
-    def __init__(self, registry: MetricRegistry, things: Callable[[], Iterable[tuple[Sequence[str], Any]]]) -> None:
+    def __init__(
+        self,
+        registry: MetricRegistry,
+        things: Callable[[], Iterable[tuple[Sequence[str], Any]]],
+        count: Callable[[], int] | None = None,
+    ) -> None:
         super().__init__(registry)
         self.things = things
+        self._count = count
 
     def how_many(self) -> int:
-        return sum(1 for _ in self.things()) * len(self.ROWS)
+        count = sum(1 for _ in self.things()) if self._count is None else self._count()
+        return count * len(self.ROWS)
 
     def gauges(self) -> list[Gauge]:
         """The rows."""

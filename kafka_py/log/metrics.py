@@ -108,8 +108,13 @@ class CleanerThroughput(MetricTable, group="kafka.utils:type=Throttler"):
 
 def measure_logs(registry: MetricRegistry, logs: LogRegistry) -> None:
     """Registers the metrics of the logs."""
-    LogMetrics(registry, lambda: [((tp[0], str(tp[1])), log) for tp, log in logs.present.items()])
-    FutureLogMetrics(registry, lambda: [(("true", tp[0], str(tp[1])), log) for tp, log in logs.future.items()])
+    present, future = logs.present, logs.future
+    LogMetrics(
+        registry, lambda: (((tp[0], str(tp[1])), log) for tp, log in list(present.items())), lambda: len(present)
+    )
+    FutureLogMetrics(
+        registry, lambda: ((("true", tp[0], str(tp[1])), log) for tp, log in list(future.items())), lambda: len(future)
+    )
 
 
 def measure_flushes(registry: MetricRegistry) -> Callable[[float], None]:

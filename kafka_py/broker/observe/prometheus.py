@@ -44,7 +44,7 @@ class Exposition:
             if isinstance(table, Fleet):
                 yield from self._take_fleet(table)
             else:
-                self._take(table)
+                yield from self._take(table)
             if number % _THINGS_PER_TURN == 0:
                 yield
 
@@ -71,11 +71,13 @@ class Exposition:
             if number % _THINGS_PER_TURN == 0:
                 yield
 
-    def _take(self, table: MetricTable) -> None:
+    def _take(self, table: MetricTable) -> Iterator[None]:
         tags = {tag: value for tag, value in table.tags.items() if value}
         tag_names, tag_values = tuple(tags), tuple(tags.values())
         texts: dict[tuple[tuple[str, ...], str], str] = {}
         for row in table.rows():
+            if not tags:
+                yield  # each of these may look at all partitions
             try:
                 found = list(_ATTRIBUTES[type(row)](table, row))
             except Exception as error:  # one failing metric must not hide the others

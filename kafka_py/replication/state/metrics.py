@@ -174,7 +174,9 @@ class ReplicaMetrics:
         self._consumers = FetchExpiryMetrics(registry, fetcherType="consumer")
         partitions = hosted.partitions
         PartitionMetrics(
-            registry, lambda: [((tp.topic, str(tp.partition)), partition) for tp, partition in partitions.items()]
+            registry,
+            lambda: (((tp.topic, str(tp.partition)), partition) for tp, partition in list(partitions.items())),
+            lambda: len(partitions),
         )
 
     def topic(self, topic: str) -> TopicMetrics:
