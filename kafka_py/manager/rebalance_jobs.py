@@ -18,12 +18,13 @@ from kafka_py.clients.admin.client import AsyncAdminClient
 from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.manager.clusters import ManagedCluster
 from kafka_py.manager.services import ManagerServices
+from kafka_py.operations.rebalancing.cancelling import cancel_plan
 from kafka_py.operations.rebalancing.carriers import BrokerCarrier, reassigns_by_request
-from kafka_py.operations.rebalancing.execution import RebalanceRun, RunTools, cancel_plan
+from kafka_py.operations.rebalancing.execution import RebalanceRun
 from kafka_py.operations.rebalancing.model import RebalanceRefused
 from kafka_py.operations.rebalancing.plan_file import PlanState, read_state
 from kafka_py.operations.rebalancing.progress import RunProgress
-from kafka_py.operations.rebalancing.run_tools import run_tools
+from kafka_py.operations.rebalancing.run_tools import RunTools, run_tools
 
 PART = "rebalances"
 """The name among the parts of the manager."""

@@ -17,6 +17,7 @@ from kafka_py.cli.common.zookeeper_connection import connected
 from kafka_py.cli.rebalancing.rebalance_options import CANCEL, Capacities
 from kafka_py.clients.admin.client import AsyncAdminClient
 from kafka_py.operations.cluster_view.look import look_at
+from kafka_py.operations.rebalancing.cancelling import cancel_plan
 from kafka_py.operations.rebalancing.carriers import (
     BrokerCarrier,
     ReassignmentCarrier,
@@ -25,12 +26,12 @@ from kafka_py.operations.rebalancing.carriers import (
     running_targets,
 )
 from kafka_py.operations.rebalancing.cluster_input import PLANNED_PARTS, look_notes, plan_cluster_of, unnamed_partitions
-from kafka_py.operations.rebalancing.execution import RebalanceRun, RunTools, cancel_plan
+from kafka_py.operations.rebalancing.execution import RebalanceRun
 from kafka_py.operations.rebalancing.model import PlanRequest, Proposal
 from kafka_py.operations.rebalancing.plan_file import Overrides, PlanState
 from kafka_py.operations.rebalancing.planner import propose
 from kafka_py.operations.rebalancing.progress import RunOutcome, RunProgress
-from kafka_py.operations.rebalancing.run_tools import run_tools
+from kafka_py.operations.rebalancing.run_tools import RunTools, run_tools
 from kafka_py.operations.rebalancing.summary import progress_line
 
 LINE_EVERY_S = 10.0

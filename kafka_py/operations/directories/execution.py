@@ -16,12 +16,13 @@ from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot
 from kafka_py.operations.directories.look_input import ReplicaPlace, places_of
 from kafka_py.operations.directories.model import DirectoryMove, ReplicaId
 from kafka_py.operations.directories.plan_file import DirectoriesState
-from kafka_py.operations.directories.settling import Verdict, next_moves, verdict_of
+from kafka_py.operations.directories.settling import MoveVerdict, next_moves, verdict_of
 from kafka_py.operations.rebalancing.carriers import SettingsCarrier
-from kafka_py.operations.rebalancing.execution import FIRST_PAUSE_S, GRACE_POLLS, LONGEST_PAUSE_S, PATIENCE_S
+from kafka_py.operations.rebalancing.execution import PATIENCE_S
 from kafka_py.operations.rebalancing.model import RebalanceRefused
 from kafka_py.operations.rebalancing.plan_file import StepState
 from kafka_py.operations.rebalancing.progress import RunOutcome, RunProgress, seconds_left
+from kafka_py.operations.rebalancing.run_tools import FIRST_PAUSE_S, GRACE_POLLS, LONGEST_PAUSE_S
 from kafka_py.operations.rebalancing.throttles import LOG_DIR_RATE
 from kafka_py.operations.rebalancing.throttling import clear_throttles, set_throttles
 
@@ -79,7 +80,7 @@ class DirectoriesRun:
                 return await self._finish()
             await self._run_batch(moving or next_moves(ready, self.state.limits), live)
 
-    async def _look(self) -> tuple[dict[ReplicaId, Verdict], set[int]]:
+    async def _look(self) -> tuple[dict[ReplicaId, MoveVerdict], set[int]]:
         """What has become of what is pending, which is noted, and the brokers that have answered."""
         snapshot = await self._tools.look()
         places = places_of(snapshot.log_dirs)
@@ -149,7 +150,7 @@ class DirectoriesRun:
             pause_s = min(LONGEST_PAUSE_S, pause_s * 1.5)
 
     async def _begin(
-        self, resting: Sequence[DirectoryMove], verdicts: Mapping[ReplicaId, Verdict], idle: Mapping[ReplicaId, int]
+        self, resting: Sequence[DirectoryMove], verdicts: Mapping[ReplicaId, MoveVerdict], idle: Mapping[ReplicaId, int]
     ) -> None:
         """Begins moves; those that were begun and do not run are begun again a few times, each after a while."""
         due: dict[ReplicaId, str] = {}

@@ -17,7 +17,7 @@ from kafka_py.operations.rebalancing.batches import BatchLimits
 from kafka_py.operations.rebalancing.plan_file import StepState
 
 
-class Verdict(NamedTuple):
+class MoveVerdict(NamedTuple):
     """How far one replica is. is_moving: it is on its way to the directory of the plan. reason: why it failed."""
 
     state: StepState
@@ -25,34 +25,34 @@ class Verdict(NamedTuple):
     reason: str = ""
 
 
-WAITING = Verdict(StepState.PENDING)
+WAITING = MoveVerdict(StepState.PENDING)
 
 
 def verdict_of(
     move: DirectoryMove, place: ReplicaPlace, directories: Mapping[str, LogDirDescription] | None
-) -> Verdict:
+) -> MoveVerdict:
     """directories: of its broker; None if the broker was not seen. A replica that is nowhere is GONE."""
     if directories is None:
         return WAITING
     if place.future not in (None, move.target):
         return _failed(f"another move takes it to {place.future}")
     if place.current == move.target:
-        return Verdict(StepState.DONE)
+        return MoveVerdict(StepState.DONE)
     for path in (move.source, move.target):
         directory = directories.get(path)
         if directory is None or directory.error is not None:
             return _failed(f"the log directory {path} is {'not there' if directory is None else 'offline'}")
     if place.future is not None:
-        return Verdict(StepState.PENDING, is_moving=True)
+        return MoveVerdict(StepState.PENDING, is_moving=True)
     if place.current is None:
-        return Verdict(StepState.GONE)
+        return MoveVerdict(StepState.GONE)
     if place.current != move.source:
         return _failed(f"it is in {place.current} now, and was in {move.source} when the plan was made")
     return WAITING
 
 
-def _failed(reason: str) -> Verdict:
-    return Verdict(StepState.FAILED, reason=reason)
+def _failed(reason: str) -> MoveVerdict:
+    return MoveVerdict(StepState.FAILED, reason=reason)
 
 
 def next_moves(pending: Sequence[DirectoryMove], limits: BatchLimits) -> list[DirectoryMove]:

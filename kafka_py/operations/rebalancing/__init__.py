@@ -21,6 +21,7 @@
     other_users.py     what others have changed meanwhile
     carriers.py        reassignments by request, or through ZooKeeper
     progress.py        how far a run is
+    run_tools.py       what a run works with, on a real cluster or in a test
+    cancelling.py      undoes what a run has begun
     execution.py       carries a plan out
-    run_tools.py       what it works with on a real cluster
 """

@@ -9,27 +9,24 @@ Source: KIP-73 (throttles), KIP-455 (reassignments), KIP-460 (preferred leaders)
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Sequence
 
-from kafka_py.base.clock import Clock
 from kafka_py.base.ids import TopicPartition
-from kafka_py.clients.metadata import PartitionInfo
-from kafka_py.operations.cluster_view.derived import partitions, replica_bytes
-from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot, ViewPart
+from kafka_py.operations.cluster_view.derived import replica_bytes
+from kafka_py.operations.cluster_view.snapshot import ViewPart
 from kafka_py.operations.rebalancing import throttling
 from kafka_py.operations.rebalancing.batches import next_batch
-from kafka_py.operations.rebalancing.carriers import ReassignmentCarrier
+from kafka_py.operations.rebalancing.cancelling import PartitionInfos, clear_throttles, infos_of, restore_order
 from kafka_py.operations.rebalancing.model import PartitionChange, RebalanceRefused
 from kafka_py.operations.rebalancing.other_users import (
     Running,
     belongs_to,
-    cancelled_order,
     changed_by_others,
     is_between,
 )
 from kafka_py.operations.rebalancing.plan_file import PlanState, StepState
 from kafka_py.operations.rebalancing.progress import RunOutcome, RunProgress, copied_of, seconds_left
+from kafka_py.operations.rebalancing.run_tools import FIRST_PAUSE_S, GRACE_POLLS, LONGEST_PAUSE_S, RunTools
 from kafka_py.operations.rebalancing.throttles import (
     REPLICATION_RATES,
     Moves,
@@ -38,31 +35,10 @@ from kafka_py.operations.rebalancing.throttles import (
     topic_throttles,
 )
 
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 2.0
 PATIENCE_S = 60.0
 """How long brokers that a partition needs, and partitions that no broker names, are waited for in the end."""
-GRACE_POLLS = 10
-"""How often metadata may still name other replicas than those of a reassignment that has ended."""
 SIZES_PART = 20
 """Sizes are asked for at most so rarely that this takes one part in so many of the time."""
-
-
-PartitionInfos = dict[TopicPartition, PartitionInfo]
-
-
-class RunTools(NamedTuple):
-    """What a run works with.
-
-    look: the cluster now, with these parts. keep: writes the state down. pause: waits so many seconds, or less when a
-    stop was asked for. report: gets the progress.
-    """
-
-    carrier: ReassignmentCarrier
-    look: Callable[[Collection[ViewPart]], Awaitable[ClusterSnapshot]]
-    keep: Callable[[PlanState], Awaitable[None]]
-    pause: Callable[[float], Awaitable[None]]
-    clock: Clock
-    report: Callable[[RunProgress], None]
 
 
 class RebalanceRun:
@@ -136,7 +112,7 @@ class RebalanceRun:
             self._report(())
             await self._tools.pause(LONGEST_PAUSE_S)
             snapshot = await self._tools.look([ViewPart.TOPICS])
-        return _infos_of(snapshot), set(snapshot.nodes)
+        return infos_of(snapshot), set(snapshot.nodes)
 
     def _settle(self, infos: PartitionInfos, running: Running) -> None:
         """Notes what is in place. A partition that gets more replicas shows all of them from the beginning."""
@@ -312,59 +288,6 @@ class RebalanceRun:
         self._tools.report(RunProgress(
             len(state.steps) - pending, len(state.steps), copied, total, self._batches, len(moving), left_s, self._note
         ))  # fmt: skip
-
-
-async def clear_throttles(state: PlanState, tools: RunTools) -> None:
-    """Restores what was set before the throttles of a plan; those of brokers that are not live stay in the state."""
-
-    async def live() -> Collection[int]:
-        return (await tools.look([])).nodes
-
-    await throttling.clear_throttles(state, tools.carrier, lambda: tools.keep(state), live)
-
-
-async def restore_order(state: PlanState, tools: RunTools) -> None:
-    """Replicas of what was cancelled get the order that they had before, by which the preferred leader is meant.
-
-    A cancelled reassignment leaves the replicas that a partition had, in the order of its target; another order is that
-    of another user.
-    """
-    infos = _infos_of(await tools.look([ViewPart.TOPICS]))
-    for poll in range(GRACE_POLLS):
-        if not any(is_between(one, infos[one.partition].replicas) for one in state.pending if one.partition in infos):
-            break
-        await tools.pause(min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2**poll))  # brokers are notified a little later
-        infos = _infos_of(await tools.look([ViewPart.TOPICS]))
-    turned = {
-        change.partition: change.before
-        for change in state.pending
-        if (info := infos.get(change.partition)) is not None
-        and tuple(info.replicas) == cancelled_order(change) not in (change.before, change.after)
-    }
-    if turned:
-        await tools.carrier.start(turned)
-        while turned.keys() & (await tools.carrier.running()).keys():
-            await tools.pause(FIRST_PAUSE_S)
-
-
-async def cancel_plan(state: PlanState, tools: RunTools) -> list[TopicPartition]:
-    """Cancels what runs of a plan and removes its throttles; for a plan that no run carries out any longer.
-
-    Returns the partitions that were cancelled. Raises RebalanceRefused where reassignments cannot be cancelled.
-    """
-    running = await tools.carrier.running()
-    cancelled = sorted(tp for tp, step in state.steps.items() if belongs_to(step.change, running))
-    if cancelled:
-        await tools.carrier.cancel(cancelled)
-        while set(cancelled) & (await tools.carrier.running()).keys():
-            await tools.pause(FIRST_PAUSE_S)
-    await restore_order(state, tools)
-    await clear_throttles(state, tools)
-    return cancelled
-
-
-def _infos_of(snapshot: ClusterSnapshot) -> PartitionInfos:
-    return {TopicPartition(info.topic, info.partition): info for info in partitions(snapshot)}
 
 
 def _moves_of(batch: Sequence[PartitionChange], infos: PartitionInfos) -> Moves:

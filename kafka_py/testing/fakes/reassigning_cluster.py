@@ -10,9 +10,9 @@ from kafka_py.clients.admin.log_dirs import LogDirDescription, ReplicaInfo
 from kafka_py.clients.metadata import Node, PartitionInfo, TopicInfo
 from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot, ViewPart
 from kafka_py.operations.rebalancing.carriers import BROKERS, TOPICS
-from kafka_py.operations.rebalancing.execution import RunTools
 from kafka_py.operations.rebalancing.plan_file import PlanState, state_text
 from kafka_py.operations.rebalancing.progress import RunProgress
+from kafka_py.operations.rebalancing.run_tools import RunTools
 
 
 class RunKilled(Exception):

@@ -132,6 +132,22 @@ def test_a_stop_finishes_the_batch_and_a_cancellation_undoes_it(pauses, cancels)
     assert_in_place(brokers)
 
 
+@pytest.mark.parametrize("cancels", [False, True])
+def test_a_stop_of_a_run_that_has_just_resumed_leaves_nothing_that_runs_unthrottled(cancels):
+    brokers, state = made(polls=6)
+    asyncio.run(brokers.keep(state))
+    for replica_ in (replica(0), replica(1)):
+        brokers.begin(replica_, "/b")
+    execution = DirectoriesRun(parse_directories(brokers.text), brokers.tools)
+    execution.cancel, execution.stop = cancels, not cancels
+    seen = []
+    brokers.on_pause = lambda: seen.append(brokers.settings.get("0", {}).get(LOG_DIR_RATE))
+    assert asyncio.run(execution.carry_out()) is (RunOutcome.CANCELLED if cancels else RunOutcome.STOPPED)
+    assert set(seen) == {"1000"}
+    assert brokers.futures == {}
+    assert [brokers.at[replica(number)] for number in range(3)] == (["/a"] * 3 if cancels else ["/b", "/b", "/a"])
+
+
 def test_what_other_users_do_meanwhile_is_left_alone_and_named():
     brokers, state = made()
 

@@ -23,7 +23,7 @@ from kafka_py.operations.directories.plan_file import (
     write_directories,
 )
 from kafka_py.operations.directories.planner import propose
-from kafka_py.operations.directories.settling import Verdict, next_moves, verdict_of
+from kafka_py.operations.directories.settling import MoveVerdict, next_moves, verdict_of
 from kafka_py.operations.rebalancing.batches import BatchLimits
 from kafka_py.operations.rebalancing.model import RebalanceRefused
 from kafka_py.operations.rebalancing.plan_file import StepState, parse_state
@@ -75,20 +75,21 @@ def test_any_field_that_is_missing_is_refused():
 @pytest.mark.parametrize(
     ("place", "directories", "verdict"),
     [
-        (ReplicaPlace("/a"), BOTH, Verdict(StepState.PENDING)),
-        (ReplicaPlace("/a"), None, Verdict(StepState.PENDING)),
-        (ReplicaPlace("/a", "/b", 5), BOTH, Verdict(StepState.PENDING, is_moving=True)),
-        (ReplicaPlace("/b"), BOTH, Verdict(StepState.DONE)),
-        (ReplicaPlace("/b"), {**BOTH, "/a": OFFLINE}, Verdict(StepState.DONE)),
-        (ReplicaPlace(), BOTH, Verdict(StepState.GONE)),
-        (ReplicaPlace("/b", "/c"), BOTH, Verdict(StepState.FAILED, reason="another move takes it to /c")),
-        (ReplicaPlace("/a", "/c"), BOTH, Verdict(StepState.FAILED, reason="another move takes it to /c")),
+        (ReplicaPlace("/a"), BOTH, MoveVerdict(StepState.PENDING)),
+        (ReplicaPlace("/a"), None, MoveVerdict(StepState.PENDING)),
+        (ReplicaPlace("/a", "/b", 5), BOTH, MoveVerdict(StepState.PENDING, is_moving=True)),
+        (ReplicaPlace("/b"), BOTH, MoveVerdict(StepState.DONE)),
+        (ReplicaPlace("/b"), {**BOTH, "/a": OFFLINE}, MoveVerdict(StepState.DONE)),
+        (ReplicaPlace(), BOTH, MoveVerdict(StepState.GONE)),
+        (ReplicaPlace("/b", "/c"), BOTH, MoveVerdict(StepState.FAILED, reason="another move takes it to /c")),
+        (ReplicaPlace("/a", "/c"), BOTH, MoveVerdict(StepState.FAILED, reason="another move takes it to /c")),
         (ReplicaPlace("/c"), BOTH,
-         Verdict(StepState.FAILED, reason="it is in /c now, and was in /a when the plan was made")),
+         MoveVerdict(StepState.FAILED, reason="it is in /c now, and was in /a when the plan was made")),
         (ReplicaPlace("/a"), {**BOTH, "/b": OFFLINE},
-         Verdict(StepState.FAILED, reason="the log directory /b is offline")),
-        (ReplicaPlace(), {**BOTH, "/a": OFFLINE}, Verdict(StepState.FAILED, reason="the log directory /a is offline")),
-        (ReplicaPlace("/a"), {"/a": FINE}, Verdict(StepState.FAILED, reason="the log directory /b is not there")),
+         MoveVerdict(StepState.FAILED, reason="the log directory /b is offline")),
+        (ReplicaPlace(), {**BOTH, "/a": OFFLINE},
+         MoveVerdict(StepState.FAILED, reason="the log directory /a is offline")),
+        (ReplicaPlace("/a"), {"/a": FINE}, MoveVerdict(StepState.FAILED, reason="the log directory /b is not there")),
     ],
 )  # fmt: skip
 def test_what_has_become_of_a_replica(place, directories, verdict):

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.operations.rebalancing.batches import BatchLimits
+from kafka_py.operations.rebalancing.cancelling import cancel_plan
 from kafka_py.operations.rebalancing.carriers import BROKERS, TOPICS
-from kafka_py.operations.rebalancing.execution import PATIENCE_S, RebalanceRun, cancel_plan
+from kafka_py.operations.rebalancing.execution import PATIENCE_S, RebalanceRun
 from kafka_py.operations.rebalancing.model import PartitionChange, RebalanceRefused
 from kafka_py.operations.rebalancing.plan_file import PlannedStep, PlanState, StepState, parse_state
 from kafka_py.operations.rebalancing.progress import RunOutcome

@@ -6,8 +6,9 @@ import pytest
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.operations.rebalancing.batches import BatchLimits
+from kafka_py.operations.rebalancing.cancelling import cancel_plan
 from kafka_py.operations.rebalancing.carriers import BROKERS, TOPICS
-from kafka_py.operations.rebalancing.execution import RebalanceRun, cancel_plan
+from kafka_py.operations.rebalancing.execution import RebalanceRun
 from kafka_py.operations.rebalancing.model import PartitionChange, RebalanceRefused
 from kafka_py.operations.rebalancing.other_users import belongs_to, cancelled_order, changed_by_others, is_between
 from kafka_py.operations.rebalancing.plan_file import PlannedStep, PlanState, StepState, parse_state
