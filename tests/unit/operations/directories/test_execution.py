@@ -226,3 +226,42 @@ def test_a_broker_that_is_down_is_waited_for_and_its_throttle_is_kept_in_the_sta
     assert run(brokers, kept) is RunOutcome.COMPLETE
     assert_in_place(brokers)
     assert brokers.own_settings() == {"0": {LOG_DIR_RATE: "5"}}
+
+
+def test_a_replica_that_no_directory_names_while_its_copy_takes_over_is_not_gone():
+    brokers, state = made()
+    look, hidden = brokers.look, []
+
+    async def look_in_between():
+        snapshot = await look()
+        id_ = replica(0)
+        if brokers.at[id_] == "/b" and not hidden:
+            hidden.append(id_)
+            del snapshot.log_dirs[0]["/b"].replicas[id_.partition]
+        return snapshot
+
+    brokers.look = look_in_between
+    assert run(brokers, state) is RunOutcome.COMPLETE
+    assert hidden
+    assert state.count(StepState.DONE) == COUNT
+
+
+def test_a_move_that_its_broker_shows_late_is_begun_once():
+    brokers, state = made()
+    asked, late = [], []
+
+    async def move_later(targets):
+        asked.append(sorted(targets))
+        late.append([4, targets])
+        return {}
+
+    def pause():
+        for one in late:
+            one[0] -= 1
+            for replica_, path in one[1].items() if one[0] == 0 else ():
+                brokers.begin(replica_, path)
+
+    brokers.move, brokers.on_pause = move_later, pause
+    assert run(brokers, state) is RunOutcome.COMPLETE
+    assert_in_place(brokers)
+    assert sum(map(len, asked)) == COUNT
