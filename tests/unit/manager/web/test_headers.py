@@ -30,8 +30,9 @@ def asked(
 
 @pytest.mark.parametrize(
     ("header", "host"),
-    [("localhost:9000", "localhost"), ("LocalHost", "localhost"), ("[::1]:9000", "::1"), ("[::1]", "::1"), ("", "")],
-)
+    [("localhost:9000", "localhost"), ("LocalHost", "localhost"), ("[::1]:9000", "::1"), ("[FE80::1]", "fe80::1"),
+     ("", "")],
+)  # fmt: skip
 def test_the_name_of_a_host_header_has_no_port_or_brackets(header: str, host: str) -> None:
     assert host_of(header) == host
 

@@ -6,12 +6,16 @@ import pytest
 
 from kafka_py.manager.messages.decoding.stored_topics import STORED_TOPICS, stored_record
 from kafka_py.wire.compiler import encode_versioned
+from kafka_py.wire.messages.consumer_protocol import ConsumerProtocolAssignment, TopicPartitions
 from kafka_py.wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 from kafka_py.wire.messages.offset_commit_record import OffsetCommitKey
 from kafka_py.wire.messages.transaction_log_record import PartitionsSchema, TransactionLogKey, TransactionLogValue
 from kafka_py.wire.stored_records import UndecodableRecord
 
 OFFSETS, TRANSACTIONS = STORED_TOPICS
+ASSIGNED = encode_versioned(
+    ConsumerProtocolAssignment(assigned_partitions=[TopicPartitions(topic="t", partitions=[0])], user_data=None), 1
+)
 GROUP_KEY = encode_versioned(GroupMetadataKey(group="g"), 2)
 
 
@@ -34,7 +38,7 @@ def test_tombstones_say_what_was_removed() -> None:
     assert stored_record(TRANSACTIONS, about, None) == ("transaction", {"transactional_id": "id"}, None)
 
 
-@pytest.mark.parametrize(("protocol", "assignment"), [("connect", b"\x00\x01"), ("consumer", b"\x00\x01"), ("", b"")])
+@pytest.mark.parametrize(("protocol", "assignment"), [("connect", ASSIGNED), ("consumer", b"\x00\x01"), ("", b"")])
 def test_an_assignment_of_another_protocol_or_a_damaged_one_is_shown_as_bytes(protocol: str, assignment: bytes) -> None:
     kind, _, document = stored_record(OFFSETS, GROUP_KEY, group(assignment, protocol))
     assert kind == "group" and document is not None
