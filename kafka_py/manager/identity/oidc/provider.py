@@ -148,7 +148,7 @@ class OidcProvider:
                     if len(content) > MOST_BYTES:
                         raise ProviderFault(f"its answer is longer than {MOST_BYTES} bytes")
                 return HttpAnswer(response.status_code, bytes(content))
-        except TimeoutError:
+        except (TimeoutError, httpx.TimeoutException):
             raise ProviderFault(f"it did not answer within {self._settings.timeout_seconds} s") from None
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             raise ProviderFault(one_line(str(error) or type(error).__name__, 200)) from None

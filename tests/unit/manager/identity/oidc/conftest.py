@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import ssl
 from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlsplit
@@ -24,7 +25,7 @@ class CodeProvider(TokenProvider):
     metadata: over the usual ones; None leaves one out.
     """
 
-    def __init__(self, clock: ManualClock) -> None:
+    def __init__(self, clock: ManualClock, tls: ssl.SSLContext | None = None) -> None:
         super().__init__({CLIENT: ENCODED_SECRET})
         self.clock = clock
         self.id_claims: dict[str, Any] = {"preferred_username": "ann", "groups": ["kafka-admins"]}
@@ -32,8 +33,14 @@ class CodeProvider(TokenProvider):
         self.metadata: dict[str, Any] = {}
         self.algorithm = "RS256"
         self.key: Any = None
-        self.discoveries = 0
         self._codes: dict[str, dict[str, str]] = {}
+        self._is_tls = tls is not None
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
+
+    @property
+    def url(self) -> str:
+        return super().url.replace("http:", "https:") if self._is_tls else super().url
 
     def approve(self, url: str) -> dict[str, str]:
         """What somebody who logs in there is sent back with."""
@@ -50,7 +57,6 @@ class CodeProvider(TokenProvider):
         if self.is_down:
             return 503, b"{}"
         if path == "/.well-known/openid-configuration":
-            self.discoveries += 1
             return 200, json.dumps(self._document()).encode()
         if path == "/token":
             return self._exchange(headers.get("authorization", headers.get("Authorization", "")), body)

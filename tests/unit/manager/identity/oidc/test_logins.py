@@ -3,6 +3,7 @@
 import asyncio
 import json
 import socket
+import ssl
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,9 +14,11 @@ import httpx
 import pytest
 
 from kafka_py.base.chance import Chance
+from kafka_py.base.errors import ConfigError
 from kafka_py.manager.identity.oidc.transactions import COOKIE_PREFIX, LIFETIME_MS
 from kafka_py.manager.identity.roles import AccessRole
 from kafka_py.manager.identity.users import UsersFile, new_user
+from kafka_py.testing.certificate_files import CertificateFiles
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.peers.token_provider import rsa_key
 from kafka_py.testing.web_manager import CalledManager
@@ -368,6 +371,25 @@ def test_a_browser_that_is_sent_here_again_and_again_forgets(played: Played, pro
         assert (await logged_in(manager, provider)).status_code == 303
 
     played(scene, clusters=(), oidc=provider.settings())
+
+
+def test_a_provider_is_trusted_by_its_authority(played: Played, manager_clock: ManualClock, tmp_path: Path) -> None:
+    made = CertificateFiles(tmp_path / "certificates")
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(*made.separate("provider", made.issue("provider", ["localhost", "127.0.0.1"])))
+
+    async def trusting(manager: CalledManager) -> None:
+        assert (await logged_in(manager, provider)).status_code == 303
+
+    async def careful(manager: CalledManager) -> None:
+        away = await manager.get("/login/oidc")
+        assert (away.status_code, "certificate verify failed" in away.text.lower()) == (503, True)
+
+    with CodeProvider(manager_clock, tls) as provider:
+        played(trusting, clusters=(), oidc=provider.settings(ca_certificate=made.authority_pem))
+        played(careful, clusters=(), oidc=provider.settings())
+    with pytest.raises(ConfigError, match="ca_certificate of \\[oidc\\]"):
+        played(careful, clusters=(), oidc=provider.settings(ca_certificate=tmp_path / "none.pem"))
 
 
 def test_without_a_provider_there_is_no_such_login(played: Played) -> None:
