@@ -7,7 +7,7 @@ Source: docs/reference/log.md, section 15; MemoryRecords.filterTo. Layout: see r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from operator import lt
 from typing import NamedTuple
 
@@ -155,13 +155,31 @@ def iter_outlines(batch: Buffer, header: BatchHeader, at_once: int = AT_ONCE) ->
         raise CorruptBatch(str(error)) from error
 
 
-def batch_of(header: BatchHeader, kept: Iterable[tuple[RecordOutlines, list[int]]]) -> bytes:
+Kept = Callable[[], Iterable[tuple[RecordOutlines, list[int]]]]
+"""Reads the records of a batch, in order, each list with the indexes of those that stay; at least one does."""
+
+
+class _TooFarApart(Exception):
+    """The timestamps of two records differ by more than a delta holds."""
+
+
+def batch_of(header: BatchHeader, kept: Kept) -> bytes:
     """The batch with only these records: their offsets and the batch's base and last offset do not change.
 
-    header: of the batch. kept: its records, in order, each list with the indexes of those that stay; at least one does.
-    The first of them becomes the base timestamp, as in Apache Kafka 2.8.2.
+    header: of the batch. The first of the records becomes the base timestamp, as in Apache Kafka 2.8.2. Where another
+    timestamp is too far from it for a delta of 64 bits, the base does not change: `kept` is called twice then.
     Raises CorruptBatch when their offsets do not rise or a timestamp has more than 64 bits.
     """
+    try:
+        return _batch_of(header, kept(), is_base_moved=True)
+    except _TooFarApart:
+        return _batch_of(header, kept(), is_base_moved=False)
+
+
+def _batch_of(
+    header: BatchHeader, kept: Iterable[tuple[RecordOutlines, list[int]]], *, is_base_moved: bool
+) -> bytes:
+    """As batch_of. is_base_moved: the first record becomes the base timestamp. Raises _TooFarApart as well."""
     append_time = header.max_timestamp if header.attributes & LOG_APPEND_TIME_FLAG else None
     body = bytearray()
     first_delta: int | None = None
@@ -176,11 +194,14 @@ def batch_of(header: BatchHeader, kept: Iterable[tuple[RecordOutlines, list[int]
         last_offset = offsets[-1]
         deltas = [records.timestamp_deltas[index] for index in indexes]
         if first_delta is None:
-            first_delta = largest_delta = smallest_delta = deltas[0]
+            largest_delta = smallest_delta = deltas[0]
+            first_delta = deltas[0] if is_base_moved else 0
         largest_delta, smallest_delta = max(largest_delta, *deltas), min(smallest_delta, *deltas)
         if append_time is not None:
             body += _with_deltas(records, indexes, [0] * len(deltas)) if any(deltas) else _copied(records, indexes)
         elif first_delta:
+            if largest_delta - first_delta > INT64_MAX or smallest_delta - first_delta < -1 - INT64_MAX:
+                raise _TooFarApart
             body += _with_deltas(records, indexes, [delta - first_delta for delta in deltas])
         else:
             body += _copied(records, indexes)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from kafka_py.log.compaction.key_offsets import NO_KEY, KeyOffsets, LatestOffsets
@@ -15,7 +16,7 @@ from kafka_py.log.segments.txn_index import AbortedTxn
 from kafka_py.records.batch import MAGIC, BatchHeader, Record, decode_records, verify_crc
 from kafka_py.records.builder import empty_batch
 from kafka_py.records.control import ControlType, read_control_type
-from kafka_py.records.filtering import RecordOutlines, batch_of, iter_outlines
+from kafka_py.records.filtering import Kept, RecordOutlines, batch_of, iter_outlines
 from kafka_py.records.legacy_builder import LegacyBuilder
 from kafka_py.records.legacy_records import EntryContents, LegacyRecord, open_entry, parse_entries
 from kafka_py.records.survey import AT_ONCE, no_pause
@@ -191,7 +192,7 @@ class RecordFilter:
         verify_crc(batch, 0, header)  # a batch that is rebuilt would get a checksum that hides the damage
         if header.magic < MAGIC:
             return self._retained_old(batch, header, keeps_deletes)
-        kept: Iterable[tuple[RecordOutlines, list[int]]] = ()
+        kept: Kept = tuple
         if header.is_control:
             records = decode_records(batch, header=header)
             is_spent = self.transactions.marker(header, records[0] if records else None)
@@ -201,13 +202,12 @@ class RecordFilter:
         elif self._latest_offsets.covers(header.base_offset, header.last_offset):
             kept_count = self._latest_offsets.count(header.base_offset, header.last_offset)
             if kept_count < header.record_count:
-                kept = self._latest(batch, header)
-        elif header.record_count <= MOST_AT_ONCE:
-            kept = list(self._staying(batch, header, keeps_deletes))
-            kept_count = sum(len(indexes) for _, indexes in kept)
-        else:  # read twice rather than held in memory as records
-            kept = self._staying(batch, header, keeps_deletes)
-            kept_count = sum(len(indexes) for _, indexes in self._staying(batch, header, keeps_deletes))
+                kept = partial(self._latest, batch, header)
+        else:
+            kept = partial(self._staying, batch, header, keeps_deletes)
+            if header.record_count <= MOST_AT_ONCE:  # else read twice rather than held in memory as records
+                kept = list(kept()).copy
+            kept_count = sum(len(indexes) for _, indexes in kept())
         self.records_kept += kept_count
         if kept_count and kept_count == header.record_count:
             return batch

@@ -83,7 +83,7 @@ def test_the_rest_of_a_batch_is_what_its_records_one_by_one_come_to(
         return
     staying = {record.offset for record, stays in zip(records, chosen, strict=True) if stays}
     kept = [(piece, [at for at, offset in enumerate(piece.offsets) if offset in staying]) for piece in outlines]
-    made = batch_of(header, kept)
+    made = batch_of(header, lambda: kept)
     assert made == rebuilt(header, [record for record in records if record.offset in staying])
     verify_crc(made)
 
@@ -164,8 +164,8 @@ def test_offsets_that_do_not_rise_are_damage() -> None:
     (piece,) = iter_outlines(batch, header)
     assert piece.offsets == [5, 5]
     with pytest.raises(CorruptBatch, match="offsets do not rise after 4"):
-        batch_of(header, [(piece, [0, 1])])
-    assert decode_records(batch_of(header, [(piece, [1])]))[0].offset == 5
+        batch_of(header, lambda: [(piece, [0, 1])])
+    assert decode_records(batch_of(header, lambda: [(piece, [1])]))[0].offset == 5
 
 
 def test_a_timestamp_of_more_than_64_bits_is_damage() -> None:
@@ -177,7 +177,21 @@ def test_a_timestamp_of_more_than_64_bits_is_damage() -> None:
     batch = bytes(with_records(header, Codec.NONE, data[HEADER_SIZE:], 0))
     (piece,) = iter_outlines(batch, read_header(batch))
     with pytest.raises(CorruptBatch, match="timestamp"):
-        batch_of(read_header(batch), [(piece, [1])])
+        batch_of(read_header(batch), lambda: [(piece, [1])])
+
+
+@pytest.mark.parametrize("times", [(0, -1, (1 << 63) - 1), (5, -(1 << 62), 1 << 62), (-5, 1 << 62, -(1 << 63) + 9)])
+def test_timestamps_that_are_too_far_apart_for_a_delta_keep_the_base(times: tuple[int, int, int]) -> None:
+    """All of them fit the base timestamp of the batch, but the last one does not fit the second as base."""
+    builder = BatchBuilder()
+    for timestamp in times:
+        builder.append(timestamp, b"k", b"v")
+    header = read_header(data := builder.build())
+    pieces = list(iter_outlines(data, header, 2))
+    made = batch_of(header, lambda: [(pieces[0], [1]), (pieces[1], [0])])
+    verify_crc(made)
+    assert [record.timestamp for record in decode_records(made)] == list(times[1:])
+    assert read_header(made).max_timestamp == max(times[1:])
 
 
 def test_attributes_that_later_versions_define_do_not_stay() -> None:
@@ -188,4 +202,4 @@ def test_attributes_that_later_versions_define_do_not_stay() -> None:
     header = read_header(data)._replace(attributes=0x40)
     batch = bytes(with_records(header, Codec.NONE, data[HEADER_SIZE:], NOW_MS))
     (piece,) = iter_outlines(batch, read_header(batch))
-    assert batch_of(read_header(batch), [(piece, [0])]) == data
+    assert batch_of(read_header(batch), lambda: [(piece, [0])]) == data
