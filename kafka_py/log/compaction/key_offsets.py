@@ -27,6 +27,8 @@ NO_KEY = (1 << 63) - 1
 MARKS = 1 << 24
 """Offsets that LatestOffsets has marks for at a time, of one byte each."""
 _SLOTS_AT_ONCE = 1 << 14
+_SLOTS_OF_A_RECORD = 8
+"""Slots that are read for marks in the time in which one record is read and its key looked up."""
 
 
 def slots_in(buffer_bytes: int) -> int:
@@ -44,16 +46,17 @@ class KeyOffsets:
 
     buffer_bytes: size of the table. load_factor: maximum fullness. latest: the last offset added (inclusive).
     is_ordered: whether every offset was above the one before and within its batch, as in any log that is not damaged.
-        `add` notes the first, its caller the second.
+        `add` notes the first, its caller the second. added: records that it was given.
     """
 
-    __slots__ = ("_limit", "_memory", "_slots", "_table", "count", "is_ordered", "latest")
+    __slots__ = ("_limit", "_memory", "_slots", "_table", "added", "count", "is_ordered", "latest")
 
     def __init__(self, buffer_bytes: int, load_factor: float) -> None:
         self._slots = max(slots_in(buffer_bytes), 2)
         self._limit = min(max(most_keys(buffer_bytes, load_factor), 1), self._slots - 1)
         self._memory = mmap.mmap(-1, self._slots * ENTRY_BYTES)
         self._table = memoryview(self._memory).cast("q")
+        self.added = 0
         self.count = 0
         self.latest = -1
         self.is_ordered = True
@@ -72,6 +75,7 @@ class KeyOffsets:
         end = slots * _WORDS
         is_all = True
         highest = max(latest, first_offset - 1)
+        self.added += len(offsets)
         for offset, key in zip(offsets, keys, strict=True):
             if offset <= highest:
                 if offset < first_offset:
@@ -126,6 +130,14 @@ class KeyOffsets:
                 add(table[at + 2])
         return found
 
+    def is_worth_marks(self, first_offset: int) -> bool:
+        """Whether marks of all windows from this offset on cost less than looking up the keys that were added.
+
+        Not where a replica has copied a compacted log, few records of which are left among very many offsets.
+        """
+        windows = (self.latest - first_offset) // MARKS + 1
+        return windows == 1 or windows * self._slots <= self.added * _SLOTS_OF_A_RECORD
+
     def stored(self) -> Iterator[Iterator[int]]:
         """The last offsets of all keys, in no order, some thousand slots at a time."""
         step = _SLOTS_AT_ONCE * _WORDS
@@ -142,11 +154,12 @@ class LatestOffsets:
     """Tells by their offsets which records of the dirty part are the last ones of their keys.
 
     keys: which have been added. first_offset: from which on. pause: called often while marks are made; may raise.
+        All have been added when it is made.
     Marks are kept for a window of offsets that follows the batches, so that memory is bounded and the table is read
     once for each window.
     """
 
-    __slots__ = ("_end", "_first_offset", "_keys", "_marks", "_pause", "_start")
+    __slots__ = ("_end", "_first_offset", "_is_used", "_keys", "_marks", "_pause", "_start")
 
     def __init__(self, keys: KeyOffsets, first_offset: int, pause: Callable[[], None] = no_pause) -> None:
         self._keys = keys
@@ -154,13 +167,14 @@ class LatestOffsets:
         self._pause = pause
         self._marks = bytearray()
         self._start = self._end = first_offset
+        self._is_used = keys.is_worth_marks(first_offset)
 
     def covers(self, base_offset: int, last_offset: int) -> bool:
         """Whether it tells of every record of a batch with these offsets; makes its marks."""
         keys = self._keys
         if not (keys.is_ordered and self._first_offset <= base_offset <= last_offset <= keys.latest):
             return False
-        if last_offset - base_offset >= MARKS:
+        if not self._is_used or last_offset - base_offset >= MARKS:
             return False
         if base_offset < self._start or last_offset >= self._end:
             self._mark_from(base_offset)

@@ -6,7 +6,7 @@ import pytest
 from crc32c import crc32c
 
 from kafka_py.log.compaction import key_offsets
-from kafka_py.log.compaction.key_offsets import NO_KEY, KeyOffsets, LatestOffsets, most_keys
+from kafka_py.log.compaction.key_offsets import MARKS, NO_KEY, KeyOffsets, LatestOffsets, most_keys
 
 MIB = 1 << 20
 
@@ -102,6 +102,7 @@ def test_the_latest_offsets_are_those_of_the_table(window: int, monkeypatch: pyt
     """In one window or in many that follow the batches; the first offset of all is among them."""
     monkeypatch.setattr(key_offsets, "MARKS", window)
     monkeypatch.setattr(key_offsets, "_SLOTS_AT_ONCE", 16)
+    monkeypatch.setattr(key_offsets, "_SLOTS_OF_A_RECORD", 100)  # any number of windows is worth it
     rng = random.Random(3)
     table, last, pauses = KeyOffsets(24 * 100, 0.9), dict[bytes, int](), list[int]()
     rows = [(0, b"once"), *((offset, b"%d" % rng.randrange(30)) for offset in range(1, 200))]
@@ -129,3 +130,14 @@ def test_latest_offsets_tell_nothing_of_what_was_not_added_in_order(monkeypatch:
     table.is_ordered = True
     monkeypatch.setattr(key_offsets, "MARKS", 2)
     assert not latest.covers(10, 12), "more offsets than there are marks"
+
+
+@pytest.mark.parametrize(("gap", "windows"), [(1, 1), (MARKS // 20, 5), (MARKS // 10, 0), (MARKS * 5, 0)])
+def test_the_table_is_not_read_for_window_after_window_of_few_records(gap: int, windows: int) -> None:
+    """A new replica of a compacted log: a hundred records, of offsets as far apart as those that are gone were many."""
+    table = KeyOffsets(24 * 112, 0.9)
+    assert added(table, *((number * gap, b"%d" % number) for number in range(100)))
+    pauses = list[int]()
+    latest = LatestOffsets(table, 0, lambda: pauses.append(1))
+    assert [latest.covers(number * gap, number * gap) for number in range(100)] == [windows > 0] * 100
+    assert len(pauses) == windows
