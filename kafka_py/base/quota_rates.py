@@ -41,7 +41,7 @@ class SampledRate:
     ends_ms: when the present sample is over; until then recording a value is adding it to `total`.
     """
 
-    __slots__ = ("_at", "_others", "_starts", "_sums", "ends_ms", "total", "window")
+    __slots__ = ("_at", "_others", "_starts", "_sums", "_used_ms", "ends_ms", "total", "window")
 
     def __init__(self, window: Window) -> None:
         self.window = window
@@ -50,6 +50,7 @@ class SampledRate:
         self._sums = array("d")  # of each sample; that of the present one is brought up to date late
         self._at = -1  # the present sample
         self._others = 0.0  # sum of the samples besides the present one
+        self._used_ms = _NEVER  # when the last sample was over that a measurement has emptied; it held something
         self.ends_ms = _NEVER
 
     def record(self, value: float, now_ms: float) -> None:
@@ -80,6 +81,8 @@ class SampledRate:
     def _forget_old(self, now_ms: float) -> None:
         """Empties samples that the window has left behind."""
         starts, sums, length_ms = self._starts, self._sums, self.window.length_ms
+        if self.total:
+            self._used_ms = self.ends_ms
         sums[self._at] = self.total - self._others
         for place, start_ms in enumerate(starts):
             if now_ms - start_ms >= length_ms:
@@ -116,8 +119,8 @@ class SampledRate:
         return throttle_ms(rate, limit, spread_ms)
 
     def is_idle_since(self, moment_ms: float) -> bool:
-        """Whether nothing was recorded since then, give or take a sample."""
-        return self.ends_ms < moment_ms
+        """Whether nothing was recorded since then, give or take a sample. A measurement is no use of it."""
+        return (self.ends_ms if self.total else min(self.ends_ms, self._used_ms)) < moment_ms
 
 
 def throttle_ms(rate: float, limit: float, spread_ms: float) -> float:

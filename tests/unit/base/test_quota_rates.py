@@ -287,6 +287,17 @@ def test_a_rate_knows_when_it_was_last_used() -> None:
     assert rate.per_second(4_000_000) == 0.0
 
 
+def test_a_rate_that_is_measured_often_is_idle_all_the_same() -> None:
+    """Metrics are read every few seconds, and a measurement begins new samples in place of old ones."""
+    rate = SampledRate(Window(11, 1_000))
+    for used_ms in (0, 95_500, 3_000_000):
+        rate.record(1, used_ms)
+        for now_ms in range(used_ms + 5_000, used_ms + 100_000, 5_000):
+            rate.per_second(now_ms)
+            assert not rate.is_idle_since(used_ms)
+            assert rate.is_idle_since(used_ms + 1_001)
+
+
 def test_no_rate_exceeds_the_total_over_the_shortest_window() -> None:
     window = Window(3, 1_000)
     rate = SampledRate(window)
