@@ -1,8 +1,8 @@
 """Throttles that were set for moves of replicas, kept until the moves are over: what is removed then, and what is not.
 
 Pure. A throttle that another user has set or changed is never removed: only a setting that still has the value that was
-set for the moves gets back the one that it had before.
-Source: KIP-73; kafka-reassign-partitions.sh --verify removes throttles without regard to who has set them.
+set for the moves gets back the one that it had before. (`kafka-reassign-partitions.sh --verify` removes them all.)
+Source: KIP-73.
 """
 
 from __future__ import annotations
