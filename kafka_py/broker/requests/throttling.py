@@ -197,20 +197,24 @@ class Throttling:
         request = self.request
         if not request.is_on:
             return None
-        time_ms = request.budget_of(_client(context)).charge(_used_time(context, now_s), now_s * 1000.0)
+        context.budget = budget = request.budget_of(_client(context))
+        time_ms = budget.charge(_used_time(context, now_s), now_s * 1000.0)
         return (time_ms, request) if time_ms else None
 
     def _charge_exempt(self, context: RequestContext, response: Any, now_s: float) -> Charge:
-        if getattr(response, "error_code", None) == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+        if _error_of(response) == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
             return self._charge_request(context, response, now_s)
-        if self.request.is_on:
-            self._exempt.record(_used_time(context, now_s), now_s * 1000.0)
+        self._record_exempt(context, now_s)
         return None
+
+    def _record_exempt(self, context: RequestContext, now_s: float) -> None:
+        if self.request.is_on:
+            context.budget = self._exempt
+            self._exempt.record(_used_time(context, now_s), now_s * 1000.0)
 
     def _charge_unanswered_produce(self, context: RequestContext, _response: Any, now_s: float) -> Charge:
         """Without a response the bytes count, and the time is exempt."""
-        if self.request.is_on:
-            self._exempt.record(_used_time(context, now_s), now_s * 1000.0)
+        self._record_exempt(context, now_s)
         if not self._produce.is_on:
             return None
         time_ms = self._produce.budget_of(_client(context)).charge(context.request_bytes, now_s * 1000.0)
@@ -299,6 +303,13 @@ def mutations_of(node: Node, context: RequestContext, *, is_strict: bool | None 
 
 def _client(context: RequestContext) -> tuple[Principal, str]:
     return context.connection.principal, context.client_id or ""
+
+
+def _error_of(response: Any) -> int | None:
+    """The error of a response between brokers as a whole; of WriteTxnMarkers that of its first partition."""
+    markers = getattr(response, "markers", ())
+    codes = (row.error_code for marker in markers for topic in marker.topics for row in topic.partitions)
+    return getattr(response, "error_code", None) or next(codes, None)
 
 
 def _used_time(context: RequestContext, now_s: float) -> float:

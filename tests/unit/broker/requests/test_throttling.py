@@ -38,6 +38,12 @@ from kafka_py.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kafka_py.wire.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_py.wire.messages.produce import ProduceRequest, ProduceResponse
 from kafka_py.wire.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
+from kafka_py.wire.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
 from kafka_py.wire.version_meanings import METADATA
 
 HEARTBEAT = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
@@ -48,6 +54,7 @@ APIS: dict[type, tuple[ApiKey, type]] = {
     CreateTopicsRequest: (ApiKey.CREATE_TOPICS, CreateTopicsResponse),
     ProduceRequest: (ApiKey.PRODUCE, ProduceResponse),
     UpdateMetadataRequest: (ApiKey.UPDATE_METADATA, UpdateMetadataResponse),
+    WriteTxnMarkersRequest: (ApiKey.WRITE_TXN_MARKERS, WriteTxnMarkersResponse),
 }
 
 
@@ -484,7 +491,29 @@ def test_the_time_of_sending_counts_against_the_client_of_each_request() -> None
         world.ask(request, 8 if request is PRODUCE else 4, response, client_id)
     world.node.throttling.on_sent(notes, 1.0, 1.04)
     used = {budget.tags: budget.total for budget in world.quotas.request.budgets}
-    assert used == pytest.approx({("", "c"): 2.0, ("", "d"): 2.0})
+    assert used == pytest.approx({("", "c"): 1.0, ("", "d"): 2.0})
+    assert world.quotas.exempt.total == pytest.approx(1.0), "that of the request without acks"
+
+
+def test_the_time_of_sending_a_refusal_to_no_broker_counts_against_its_client() -> None:
+    """Requests between brokers are exempt, also with other errors, but not those of clients that are no brokers."""
+    rows = [WritableTxnMarkerTopic(name="t", partition_indexes=[0])]
+    marker = WritableTxnMarker(
+        producer_id=1, producer_epoch=0, transaction_result=True, topics=rows, coordinator_epoch=0
+    )  # fmt: skip
+    update = UpdateMetadataRequest(
+        controller_id=0, controller_epoch=1, broker_epoch=1, ungrouped_partition_states=[], topic_states=[],
+        live_brokers=[],
+    )  # fmt: skip
+    for request, version in ((update, 6), (WriteTxnMarkersRequest(markers=[marker]), 0)):
+        for code, expected in (
+            (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, (3.0, 0.0)), (ErrorCode.STALE_BROKER_EPOCH, (0.0, 3.0))
+        ):  # fmt: skip
+            world = World(request_percentage=1000.0)
+            world.handler_ms, world.client.send_s = 10, 0.02
+            world.ask(request, version, KafkaError(code))
+            charged = sum(budget.total for budget in world.quotas.request.budgets)
+            assert (charged, world.quotas.exempt.total) == pytest.approx(expected), (request, code)
 
 
 def test_a_produce_response_without_records_of_its_own_is_charged_like_any_other() -> None:
