@@ -168,7 +168,7 @@ def batch_of(header: BatchHeader, kept: Kept) -> bytes:
 
     header: of the batch. The first of the records becomes the base timestamp, as in Apache Kafka 2.8.2. Where another
     timestamp is too far from it for a delta of 64 bits, the base does not change: `kept` is called twice then.
-    Raises CorruptBatch when their offsets do not rise or a timestamp has more than 64 bits.
+    Raises CorruptBatch when there is none, their offsets do not rise or a timestamp has more than 64 bits.
     """
     try:
         return _batch_of(header, kept(), is_base_moved=True)
@@ -206,6 +206,8 @@ def _batch_of(
         else:
             body += _copied(records, indexes)
         count += len(indexes)
+    if not count:
+        raise CorruptBatch("none of the records of a batch is left")
     base = header.base_timestamp
     if append_time is not None:
         base_timestamp = max_timestamp = append_time

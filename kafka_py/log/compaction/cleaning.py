@@ -217,7 +217,8 @@ class CleanJob:
         is_dropped = transactions.data(header)
         for offsets, keys_there in _keys_of(batch, header):
             self.records_read += len(offsets)
-            if header.magic == MAGIC and not header.base_offset <= offsets[0] <= offsets[-1] <= header.last_offset:
+            first = header.base_offset if header.magic == MAGIC else 0  # older ones have that of their last record
+            if not first <= offsets[0] <= offsets[-1] <= header.last_offset:
                 keys.is_ordered = False
             if not is_dropped and not keys.add(offsets, keys_there, self.first_dirty):
                 return False

@@ -166,6 +166,8 @@ def test_offsets_that_do_not_rise_are_damage() -> None:
     with pytest.raises(CorruptBatch, match="offsets do not rise after 4"):
         batch_of(header, lambda: [(piece, [0, 1])])
     assert decode_records(batch_of(header, lambda: [(piece, [1])]))[0].offset == 5
+    with pytest.raises(CorruptBatch, match="none of the records"):
+        batch_of(header, lambda: [(piece, [])])
 
 
 def test_a_timestamp_of_more_than_64_bits_is_damage() -> None:

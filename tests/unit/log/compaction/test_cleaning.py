@@ -11,6 +11,8 @@ from kafka_py.log.compaction.cleaning import Stopped
 from kafka_py.log.dirtiness import dirtiness_of
 from kafka_py.records.batch import BatchHeader
 from kafka_py.records.builder import BatchBuilder
+from kafka_py.records.compression import Codec
+from kafka_py.records.legacy_builder import LegacyBuilder
 
 from ..compacted_logs import HurryingClock, World, job_of, three_segments
 
@@ -67,3 +69,20 @@ def test_records_beyond_the_offsets_of_their_batch_are_looked_up_by_their_keys()
     world.log.update_high_watermark(world.log.log_end_offset)
     world.log.roll(world.clock.wall_ms())
     assert job_of(world).records_kept == 3
+
+
+def test_records_beyond_the_offset_of_their_wrapper_hide_no_others() -> None:
+    """The wrapper of format 0 says offset 1, one of its records 10: an offset that the next batch has no record at."""
+    world = World()
+    wrapper = LegacyBuilder(0, Codec.GZIP)
+    wrapper.append_at(0, -1, b"a", b"v")
+    wrapper.append_at(10, -1, b"b", b"v")
+    entry = bytearray((1).to_bytes(8, "big") + wrapper.build()[8:])
+    batch = BatchBuilder(base_offset=2, leader_epoch=0)
+    batch.append_at(15, 1000, b"c", b"v")
+    for made in (entry, bytearray(batch.build())):
+        world.log.append_as_follower(memoryview(made), world.clock.wall_ms())
+    world.log.update_high_watermark(world.log.log_end_offset)
+    world.log.roll(world.clock.wall_ms())
+    job = job_of(world)
+    assert (job.records_kept, job.bytes_written) == (3, len(entry) + len(batch.build()))
