@@ -119,7 +119,7 @@ class DirectoriesRun:
         tools, rate = self._tools, {LOG_DIR_RATE: str(self.state.throttle)}
         brokers = [str(broker) for broker in sorted({move.replica.broker for move in batch}) if broker in live]
         throttled = dict.fromkeys(brokers, rate) if self.state.throttle is not None else {}
-        await set_throttles(self.state, tools.settings, lambda: tools.keep(self.state), {}, throttled)
+        await set_throttles(self.state, tools.settings, lambda: tools.keep(self.state), tools.pause, {}, throttled)
         await self._wait(batch)
         await self._clear()
         await tools.keep(self.state)
@@ -227,7 +227,7 @@ async def clear_directory_throttles(state: DirectoriesState, tools: DirectoryToo
     async def live() -> Collection[int]:
         return (await tools.look()).nodes
 
-    await clear_throttles(state, tools.settings, lambda: tools.keep(state), live)
+    await clear_throttles(state, tools.settings, lambda: tools.keep(state), tools.pause, live)
 
 
 async def cancel_directories(state: DirectoriesState, tools: DirectoryTools) -> list[ReplicaId]:

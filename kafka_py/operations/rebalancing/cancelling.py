@@ -25,7 +25,7 @@ async def clear_throttles(state: PlanState, tools: RunTools) -> None:
     async def live() -> Collection[int]:
         return (await tools.look([])).nodes
 
-    await throttling.clear_throttles(state, tools.carrier, lambda: tools.keep(state), live)
+    await throttling.clear_throttles(state, tools.carrier, lambda: tools.keep(state), tools.pause, live)
 
 
 async def restore_order(state: PlanState, tools: RunTools) -> None:

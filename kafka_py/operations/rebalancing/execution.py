@@ -234,8 +234,9 @@ class RebalanceRun:
         brokers = [str(each) for each in moving_brokers(moves) if each in live] if topics else []
         rates = dict.fromkeys(REPLICATION_RATES, str(throttle))
         await throttling.set_throttles(
-            self.state, tools.carrier, lambda: tools.keep(self.state), topics, dict.fromkeys(brokers, rates)
-        )
+            self.state, tools.carrier, lambda: tools.keep(self.state), tools.pause, topics,
+            dict.fromkeys(brokers, rates),
+        )  # fmt: skip
 
     async def _clear_throttles(self) -> None:
         await clear_throttles(self.state, self._tools)

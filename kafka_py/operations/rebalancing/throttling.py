@@ -17,7 +17,10 @@ Keep = Callable[[], Awaitable[None]]
 """Writes the state down."""
 Wanted = Mapping[str, Mapping[str, str]]
 """Topic or broker -> setting -> value."""
+Pause = Callable[[float], Awaitable[None]]
 ALL_REPLICAS = "*"
+SEEN_POLLS, SEEN_PAUSE_S = 50, 0.1
+"""A broker tells its settings as they were until it is notified of the change: what is told then is not what is set."""
 
 
 class ThrottledState(Protocol):
@@ -34,7 +37,7 @@ class ThrottledState(Protocol):
 
 
 async def set_throttles(
-    state: ThrottledState, carrier: SettingsCarrier, keep: Keep, topics: Wanted, brokers: Wanted
+    state: ThrottledState, carrier: SettingsCarrier, keep: Keep, pause: Pause, topics: Wanted, brokers: Wanted
 ) -> None:
     """Writes down what was set before, then sets the throttles of a batch."""
     seen_topics, seen_brokers = await _seen(carrier, TOPICS, topics), await _seen(carrier, BROKERS, brokers)
@@ -51,6 +54,15 @@ async def set_throttles(
         await carrier.alter(BROKERS, brokers)
     if topics:
         await carrier.alter(TOPICS, merged)
+    await _until_told(carrier, brokers, pause)
+
+
+async def _until_told(carrier: SettingsCarrier, brokers: Mapping[str, Settings], pause: Pause) -> None:
+    """Waits until brokers tell these settings, or a few seconds."""
+    for _ in range(SEEN_POLLS if brokers else 0):
+        if await _seen(carrier, BROKERS, brokers) == {name: dict(settings) for name, settings in brokers.items()}:
+            return
+        await pause(SEEN_PAUSE_S)
 
 
 async def _seen(carrier: SettingsCarrier, kind: str, wanted: Mapping[str, Mapping[str, object]]) -> Overrides:
@@ -96,14 +108,18 @@ def still_ours(before: Overrides, ours: OwnValues, seen: Overrides) -> dict[str,
     found: dict[str, Settings] = {}
     for name, settings in before.items():
         mine, now = ours.get(name, {}), seen.get(name, {})
-        kept = {one: value for one, value in settings.items() if one not in mine or now.get(one) in mine[one]}
+        kept = {one: value for one, value in settings.items() if one not in mine or now.get(one) in (value, *mine[one])}
         if kept:
             found[name] = kept
     return found
 
 
 async def clear_throttles(
-    state: ThrottledState, carrier: SettingsCarrier, keep: Keep, live: Callable[[], Awaitable[Collection[int]]]
+    state: ThrottledState,
+    carrier: SettingsCarrier,
+    keep: Keep,
+    pause: Pause,
+    live: Callable[[], Awaitable[Collection[int]]],
 ) -> None:
     """Restores what was set before the throttles; those of brokers that are not live stay in the state."""
     if not state.topics and not state.brokers:
@@ -114,6 +130,8 @@ async def clear_throttles(
         due = still_ours(before, ours, await _seen(carrier, kind, before))
         if due:
             await carrier.alter(kind, due)
+        if kind == BROKERS:
+            await _until_told(carrier, due, pause)
     state.topics, state.set_topics = {}, {}
     state.brokers = {name: settings for name, settings in state.brokers.items() if name not in reached}
     state.set_brokers = {name: settings for name, settings in state.set_brokers.items() if name in state.brokers}

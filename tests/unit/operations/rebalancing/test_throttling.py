@@ -66,6 +66,29 @@ def test_the_throttles_of_a_batch_are_removed_before_the_next_one():
     assert {tuple(sorted(each)) for each in seen if each} == {("0", "1", "2"), ("0", "1", "3")}
 
 
+def test_a_broker_that_tells_changed_settings_late_has_no_throttle_in_the_end():
+    """As Apache's do: until its notification arrives a broker describes the values of before."""
+    cluster, state = made()
+    cluster.settings[BROKERS]["1"] = {LEADER_RATE: "77"}
+    now, told = cluster.overrides, {}
+
+    async def overrides(kind, names, settings):
+        found = await now(kind, names, settings)
+        shown = told.get((kind, *names), found)
+        return found if kind == TOPICS else shown
+
+    async def alter(kind, changes):
+        names = tuple(changes)
+        told[kind, *names] = {name: dict(cluster.settings[kind].get(name, {})) for name in names}
+        await set_now(kind, changes)
+
+    set_now, cluster.alter, cluster.overrides = cluster.alter, alter, overrides
+    pauses = []
+    cluster.on_pause = lambda: (pauses.append(1), told.clear() if len(pauses) % 3 == 0 else None)
+    assert run(cluster, state) is RunOutcome.COMPLETE
+    assert cluster.own_settings() == {TOPICS: {}, BROKERS: {"1": {LEADER_RATE: "77"}}}
+
+
 @pytest.mark.parametrize(
     ("present", "wanted", "merged"),
     [(None, "0:1", "0:1"), ("", "0:1", "0:1"), ("*", "0:1", "*"), ("1:1,0:1", "0:1,0:2", "0:1,0:2,1:1")],
