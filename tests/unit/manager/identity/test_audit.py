@@ -21,6 +21,7 @@ def test_entries_are_appended_one_a_line_and_only_the_owner_reads_them(tmp_path:
     assert {**first, "time": ""} == {
         "time": "", "user": "ann", "address": "10.0.0.1", "action": "POST /clusters", "outcome": "done",
         "summary": "Add the cluster", "cluster": "", "command_line": "", "detail": ENTRY.detail,
+        "issuer": "", "subject": "",
     }  # fmt: skip
     assert first["time"].endswith("+00:00") and first["time"] < second["time"]
     assert path.stat().st_mode & 0o777 == 0o600
