@@ -1,13 +1,12 @@
 """`GET /metrics` for Prometheus, over HTTP on a port of its own (I/O).
 
-Minimal HTTP: one request per connection, only GET and HEAD, small headers, bounds on the time and on concurrent
-scrapes. What is answered, the owner says; `in_slices` lets it do so without delaying other work.
+Minimal HTTP: one request per connection, only GET and HEAD, small headers, bounds on the time, on connections and on
+concurrent scrapes. What is answered, the owner says; `in_slices` lets it do so without delaying other work.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from email.utils import formatdate
@@ -19,6 +18,8 @@ from kafka_py.net.scraping.exposition import CONTENT_TYPE, MetricFamilies
 SLICE_S = 0.002
 """Time that a scrape may hold the event loop in one turn."""
 MOST_AT_ONCE = 4
+MOST_CONNECTIONS = 64
+"""Those above are closed at once: a broker needs its files for its logs and its clients."""
 TIMEOUT_S = 10
 MOST_HEADER_BYTES = 16 * 1024
 
@@ -40,6 +41,7 @@ class MetricsEndpoint:
         self._clock = clock
         self._server: asyncio.Server | None = None
         self._scrapes = 0
+        self._connections = 0
 
     async def start(self) -> None:
         """Listens. Raises OSError when the port is taken."""
@@ -53,19 +55,23 @@ class MetricsEndpoint:
             self._server = None
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._connections >= MOST_CONNECTIONS:
+            writer.transport.abort()
+            return
+        self._connections += 1
         try:
             async with asyncio.timeout(TIMEOUT_S):
                 head = await reader.readuntil(b"\r\n\r\n")
                 await self._answer(head, writer)
-                await writer.drain()
+                writer.close()
+                await writer.wait_closed()  # what is buffered has left
         except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             pass  # the client is gone or too slow: no response
         except Exception:
             _log.exception("A scrape of the metrics failed")
         finally:
-            writer.close()
-            with contextlib.suppress(OSError):
-                await writer.wait_closed()
+            self._connections -= 1
+            writer.transport.abort()  # `close` would wait for a peer that does not read
 
     async def _answer(self, head: bytes, writer: asyncio.StreamWriter) -> None:
         method, _, rest = head.partition(b"\r\n")[0].decode("latin-1").partition(" ")
