@@ -132,8 +132,14 @@ class DirectoriesRun:
             verdicts, live = await self._look()
             unsettled = [move for move in batch if self.state.steps[move.replica].state is StepState.PENDING]
             moving = [move for move in unsettled if verdicts[move.replica].is_moving]
+            unseen = [move for move in unsettled if move.replica.broker not in live]
+            if not unseen:
+                self._absent_since_s = None
             if self.cancel:
                 if not moving:
+                    # Of a broker that does not answer nobody knows whether its moves run.
+                    if unseen and await self._is_patient(unseen, live):
+                        continue
                     return
                 self._refused(await self._tools.move({move.replica: move.source for move in moving}))
             elif not unsettled:
@@ -233,21 +239,26 @@ async def clear_directory_throttles(state: DirectoriesState, tools: DirectoryToo
 async def cancel_directories(state: DirectoriesState, tools: DirectoryTools) -> list[ReplicaId]:
     """Cancels what moves of a plan and removes its throttles; for a plan that no run carries out any longer.
 
-    Returns the replicas whose moves were cancelled; those whose brokers refuse are left. Raises KafkaError, OSError.
+    Brokers that do not answer are waited for a little. Returns the replicas whose moves were cancelled; those whose
+    brokers refuse are left. Raises KafkaError, OSError.
     """
     cancelled: dict[ReplicaId, str] = {}
     refused: dict[ReplicaId, str] = {}
     pause_s = FIRST_PAUSE_S
+    began_s = tools.clock.monotonic_s()
+    concerned = {move.replica.broker for move in state.pending}
     while True:
-        places = places_of((await tools.look()).log_dirs)
+        snapshot = await tools.look()
+        places = places_of(snapshot.log_dirs)
+        is_late = tools.clock.monotonic_s() - began_s > PATIENCE_S
         moving = {
             replica: step.move.source for replica, step in state.steps.items()
             if replica not in refused and (place := places.get(replica)) and place.future == step.move.target
         }  # fmt: skip
-        if not moving:
+        if not moving and (is_late or concerned <= snapshot.log_dirs.keys()):
             break
         cancelled |= moving
-        refused |= await tools.move(moving)
+        refused |= await tools.move(moving) if moving else {}
         await tools.pause(pause_s)
         pause_s = min(LONGEST_PAUSE_S, pause_s * 1.5)
     await clear_directory_throttles(state, tools)

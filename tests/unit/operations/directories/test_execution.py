@@ -265,3 +265,64 @@ def test_a_move_that_its_broker_shows_late_is_begun_once():
     assert run(brokers, state) is RunOutcome.COMPLETE
     assert_in_place(brokers)
     assert sum(map(len, asked)) == COUNT
+
+
+@pytest.mark.parametrize("by_another", [False, True])
+def test_a_cancellation_reaches_the_moves_of_a_broker_that_one_look_has_missed(by_another):
+    brokers, state = made()
+    brokers.stuck = True
+    execution = DirectoriesRun(state, brokers.tools)
+    pauses = []
+
+    def miss():
+        pauses.append(1)
+        if len(pauses) == 3:
+            brokers.live.clear()
+            execution.cancel = True
+        elif len(pauses) == 4:
+            brokers.live.update(brokers.brokers)
+
+    if by_another:
+        asyncio.run(brokers.keep(state))
+        brokers.begin(replica(0), "/b")
+        pauses += [1, 1, 1]
+        brokers.live.discard(0)
+        brokers.on_pause = miss
+        assert asyncio.run(cancel_directories(state, brokers.tools)) == [replica(0)]
+    else:
+        brokers.on_pause = miss
+        assert asyncio.run(execution.carry_out()) is RunOutcome.CANCELLED
+    assert brokers.futures == {}
+    assert brokers.own_settings() == {}
+
+
+def test_a_cancellation_does_not_wait_for_ever_for_a_broker_that_is_down():
+    for cancels in (False, True):
+        brokers, state = made()
+        execution = DirectoriesRun(state, brokers.tools)
+        brokers.begin(replica(0), "/b")
+        brokers.live.discard(0)
+        if cancels:
+            assert asyncio.run(cancel_directories(state, brokers.tools)) == []
+        else:
+            brokers.on_pause = lambda run=execution: setattr(run, "cancel", True)
+            assert asyncio.run(execution.carry_out()) is RunOutcome.CANCELLED
+        assert brokers.now_s < 2 * PATIENCE_S
+
+
+def test_a_broker_that_is_away_twice_during_a_batch_is_waited_for_each_time():
+    brokers, state = made(polls=60)
+    away = []
+
+    def leave():
+        for begins_s in (5, 75):
+            if begins_s <= brokers.now_s < begins_s + 40:
+                away.append(begins_s)
+                brokers.live.clear()
+                return
+        brokers.live.update(brokers.brokers)
+
+    brokers.on_pause = leave
+    assert run(brokers, state) is RunOutcome.COMPLETE
+    assert set(away) == {5, 75}
+    assert_in_place(brokers)
