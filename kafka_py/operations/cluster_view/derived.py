@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kafka_py.base.ids import TopicPartition
+from kafka_py.clients.admin.log_dirs import LogDirDescription
 from kafka_py.clients.metadata import PartitionInfo
 from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot, GroupSeen
+
+SAME_DISK = 1000
 
 
 def partitions(snapshot: ClusterSnapshot) -> Iterator[PartitionInfo]:
@@ -60,6 +63,28 @@ def bytes_per_broker(snapshot: ClusterSnapshot) -> dict[int, int]:
         broker: sum(info.size_bytes for directory in directories.values() for info in directory.replicas.values())
         for broker, directories in sorted(snapshot.log_dirs.items())
     }
+
+
+def disks_of(directories: Mapping[str, LogDirDescription]) -> dict[str, str]:
+    """Log directory -> the first one on the same disk, for those whose disk is known.
+
+    No broker names the disk, so those with the same numbers are on one. A broker looks at one directory after the
+    other and writes meanwhile: the usable bytes may differ by one part in SAME_DISK. Two disks that are taken for one
+    have less room together, so that no disk ever gets too much.
+    """
+    first: dict[int, list[tuple[int, str]]] = {}
+    disks: dict[str, str] = {}
+    for path, each in directories.items():
+        if each.error is None and each.total_bytes is not None and each.usable_bytes is not None:
+            alike = first.setdefault(each.total_bytes, [])
+            for usable, disk in alike:
+                if abs(usable - each.usable_bytes) * SAME_DISK <= each.total_bytes:
+                    disks[path] = disk
+                    break
+            else:
+                alike.append((each.usable_bytes, path))
+                disks[path] = path
+    return disks
 
 
 def replica_bytes(snapshot: ClusterSnapshot) -> dict[TopicPartition, dict[int, int]]:

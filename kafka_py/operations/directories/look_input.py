@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from kafka_py.clients.admin.log_dirs import LogDirDescription
+from kafka_py.operations.cluster_view.derived import disks_of
 from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot
 from kafka_py.operations.directories.model import (
     DirectoryId,
@@ -32,16 +33,17 @@ def plan_directories_of(snapshot: ClusterSnapshot) -> PlanDirectories:
     """Directories and replicas of the brokers that were seen. Raises RebalanceRefused if no broker has answered."""
     if not snapshot.is_reached:
         raise RebalanceRefused("; ".join(map(str, snapshot.unseen)) or "no broker has answered")
-    directories, replicas = [], []
+    directories: list[PlanDirectory] = []
+    replicas: list[PlanReplica] = []
     for broker, found in snapshot.log_dirs.items():
-        disks: dict[tuple[int | None, int | None], str] = {}
-        for path, each in found.items():
-            # Two directories with the same numbers are on one disk; where no numbers are known, none is.
-            numbers = (each.total_bytes, each.usable_bytes)
-            disk = path if None in numbers else disks.setdefault(numbers, path)
-            directories.append(
-                PlanDirectory(DirectoryId(broker, path), each.error is None, each.total_bytes, each.usable_bytes, disk)
+        disks = disks_of(found)
+        directories += [
+            PlanDirectory(
+                DirectoryId(broker, path), each.error is None, each.total_bytes, each.usable_bytes,
+                disks.get(path, path),
             )
+            for path, each in found.items()
+        ]  # fmt: skip
         moving = {partition for each in found.values() for partition, info in each.replicas.items() if info.is_future}
         replicas += [
             PlanReplica(ReplicaId(partition, broker), path, info.size_bytes, partition in moving)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.metadata import NO_NODE
-from kafka_py.operations.cluster_view.derived import partitions, replica_bytes
+from kafka_py.operations.cluster_view.derived import disks_of, partitions, replica_bytes
 from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot, ViewPart
 from kafka_py.operations.rebalancing.model import (
     RESERVE_PERCENT,
@@ -68,19 +68,21 @@ def _first(*values: int | None) -> int | None:
 def disk_capacity(snapshot: ClusterSnapshot, broker: int) -> int | None:
     """What the replicas of a broker may take together; None if not known.
 
-    RESERVE_PERCENT of its disks stay free, and what else is stored there stays. Directories with the same numbers are
-    on one disk.
+    RESERVE_PERCENT of its disks stay free, and what else is stored there stays.
     """
-    disks: dict[tuple[int, int], int] = {}
-    for directory in snapshot.log_dirs.get(broker, {}).values():
-        if directory.error is not None:
+    directories = snapshot.log_dirs.get(broker, {})
+    disks = disks_of(directories)
+    rooms: dict[str, int] = {}
+    for path, each in directories.items():
+        if each.error is not None:
             continue
-        if directory.total_bytes is None or directory.usable_bytes is None:
+        if each.total_bytes is None or each.usable_bytes is None:
             return None
-        disk = directory.total_bytes, directory.usable_bytes
-        disks[disk] = disks.get(disk, 0) + sum(info.size_bytes for info in directory.replicas.values())
-    rooms = [held + usable - total * RESERVE_PERCENT // 100 for (total, usable), held in disks.items()]
-    return max(0, sum(rooms)) if rooms else None
+        disk = disks[path]
+        if disk not in rooms:
+            rooms[disk] = each.usable_bytes - each.total_bytes * RESERVE_PERCENT // 100
+        rooms[disk] += sum(info.size_bytes for info in each.replicas.values())
+    return max(0, sum(rooms.values())) if rooms else None
 
 
 def look_notes(snapshot: ClusterSnapshot) -> tuple[str, ...]:
