@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from kafka_py.base.clock import Clock
@@ -173,20 +172,9 @@ class RebalanceJobs:
 @contextlib.asynccontextmanager
 async def rebalancing(services: ManagerServices) -> AsyncIterator[None]:
     """The jobs among the parts of the manager, as long as it runs."""
-    with _folder(services.settings.data) as folder:
+    with services.folder_of(PART) as folder:
         jobs = services.parts[PART] = RebalanceJobs(folder, services.environment)
         try:
             yield
         finally:
             await jobs.close()
-
-
-@contextlib.contextmanager
-def _folder(data: Path | None) -> Iterator[Path]:
-    """A folder for the states: in the data folder; without one a temporary one."""
-    if data is not None:
-        (data / PART).mkdir(parents=True, exist_ok=True)
-        yield data / PART
-        return
-    with tempfile.TemporaryDirectory(prefix="kafka-manager-") as name:
-        yield Path(name)

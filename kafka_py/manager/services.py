@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kafka_py.base.errors import ConfigError
@@ -45,6 +49,17 @@ class ManagerServices:
     def has_login(self) -> bool:
         """Whether whoever uses the manager has to log in."""
         return self.settings.has_login
+
+    @contextlib.contextmanager
+    def folder_of(self, part: str) -> Iterator[Path]:
+        """Where a part keeps its files: in the data folder, or else in a temporary one until the part ends."""
+        if self.settings.data is not None:
+            folder = self.settings.data / part
+            folder.mkdir(parents=True, exist_ok=True)
+            yield folder
+            return
+        with tempfile.TemporaryDirectory(prefix="kafka-manager-") as name:
+            yield Path(name)
 
 
 def services_of(settings: ManagerSettings, environment: ClientEnvironment) -> ManagerServices:

@@ -9,9 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import tempfile
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from kafka_py.base.clock import Clock
@@ -148,7 +147,7 @@ async def keeping_throttles(services: ManagerServices) -> AsyncIterator[None]:
         return job is not None and job.is_running
 
     clock = services.environment.clock
-    with _folder(services.settings.data) as folder:
+    with services.folder_of(PART) as folder:
         keeper = services.parts[PART] = ThrottleKeeper(folder, clock, is_busy)
 
         async def look() -> None:
@@ -161,14 +160,3 @@ async def keeping_throttles(services: ManagerServices) -> AsyncIterator[None]:
             yield
         finally:
             await supervisor.close()
-
-
-@contextlib.contextmanager
-def _folder(data: Path | None) -> Iterator[Path]:
-    """In the data folder; without one a temporary one, and then throttles outlive the manager."""
-    if data is not None:
-        (data / PART).mkdir(parents=True, exist_ok=True)
-        yield data / PART
-        return
-    with tempfile.TemporaryDirectory(prefix="kafka-manager-") as name:
-        yield Path(name)

@@ -99,7 +99,7 @@ class OidcLogins:
         except TransactionRefused as error:
             raise OidcRefused(400, f"{error}.") from None
         except CodeRefused:
-            raise OidcRefused(400, "The provider does not accept this login any more: log in again.") from None
+            raise OidcRefused(400, "The provider no longer accepts this login: log in again.") from None
         except TokenRefused as error:
             _log.warning("An ID token of %s was refused: %s", self.settings.issuer, error)
             raise OidcRefused(502, "The provider's ID token is not accepted.", f"ID token: {error}") from None
