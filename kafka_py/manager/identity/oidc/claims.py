@@ -15,6 +15,9 @@ from kafka_py.manager.identity.roles import AccessRole, WebUser
 
 MOST_CHARACTERS = 100
 USUAL_NAMES = ("preferred_username", "email", "sub")
+EMAIL, EMAIL_VERIFIED = "email", "email_verified"
+VERIFIED, UNVERIFIED = (True, "true"), (False, "false")
+"""Values of email_verified; some providers write it as a text."""
 
 Claims = Mapping[str, Any]
 
@@ -50,7 +53,7 @@ def identity_of(claims: Claims, settings: OidcSettings) -> ProviderIdentity:
 
 def _name_in(claims: Claims, claim: str) -> str:
     value = value_at(claims, claim)
-    if not isinstance(value, str) or (claim == "email" and claims.get("email_verified") is False):
+    if not isinstance(value, str) or (claim == EMAIL and claims.get(EMAIL_VERIFIED) in UNVERIFIED):
         return ""
     return one_line(value.strip(), MOST_CHARACTERS)
 
@@ -70,9 +73,12 @@ def value_at(claims: Claims, path: str) -> Any:
 def role_of_claims(claims: Claims, settings: OidcSettings) -> AccessRole:
     """The highest role that the values of the claim give; NOBODY for whoever may not come in.
 
-    A text is one value: its words are not looked at, for whoever chooses a text may put any word into it.
+    A text is one value: its words are not looked at, for whoever chooses a text may put any word into it. An email
+    gives a role only if the provider says that it is verified, for whoever registers may write that of somebody else.
     """
     value = value_at(claims, settings.role_claim)
+    if settings.role_claim == EMAIL and claims.get(EMAIL_VERIFIED) not in VERIFIED:
+        value = None
     values = {value} if isinstance(value, str) else {each for each in _elements(value) if isinstance(each, str)}
     if values & set(settings.administrators):
         return AccessRole.ADMINISTRATOR
@@ -100,4 +106,5 @@ def user_of(claims: Claims, settings: OidcSettings) -> WebUser:
 def is_complete(claims: Claims, settings: OidcSettings) -> bool:
     """Whether the ID token has the claims that name and role come from; userinfo may have what it lacks."""
     name = settings.name_claim or USUAL_NAMES[0]
-    return all(value_at(claims, each) is not None for each in (name, settings.role_claim))
+    verified = (EMAIL_VERIFIED,) if settings.role_claim == EMAIL else ()
+    return all(value_at(claims, each) is not None for each in (name, settings.role_claim, *verified))

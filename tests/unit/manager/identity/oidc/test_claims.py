@@ -23,6 +23,7 @@ def settings(**changed: Any) -> OidcSettings:
         ({"preferred_username": " ", "email": "a@b"}, "a@b"),
         ({"email": "a@b", "email_verified": True}, "a@b"),
         ({"email": "a@b", "email_verified": False}, "1"),  # whoever registers may write any address
+        ({"email": "a@b", "email_verified": "false"}, "1"),  # as some providers write it
         ({"preferred_username": ["ann"]}, "1"),
         ({"preferred_username": "<script>alert(1)</script>"}, "<script>alert(1)</script>"),  # pages escape it
         ({"preferred_username": "a\nb"}, "a\\nb"),
@@ -71,6 +72,23 @@ def test_a_role_may_be_inside_of_a_claim_or_in_one_with_dots_in_its_name() -> No
         AccessRole.READER
     )
     assert role_of_claims({"realm_access": ["roles"]}, nested) is AccessRole.NOBODY
+
+
+@pytest.mark.parametrize(
+    ("verified", "role"),
+    [
+        ({}, AccessRole.NOBODY),
+        ({"email_verified": False}, AccessRole.NOBODY),
+        ({"email_verified": "false"}, AccessRole.NOBODY),
+        ({"email_verified": True}, AccessRole.ADMINISTRATOR),
+        ({"email_verified": "true"}, AccessRole.ADMINISTRATOR),
+    ],
+)
+def test_an_email_that_anybody_may_write_gives_no_role(verified: dict[str, Any], role: AccessRole) -> None:
+    by_email = settings(role_claim="email", administrators=("boss@example.com",))
+    claims = {**SUB, "preferred_username": "eve", "email": "boss@example.com", **verified}
+    assert role_of_claims(claims, by_email) is role
+    assert is_complete(claims, by_email) == bool(verified)  # else userinfo may say whether it is verified
 
 
 def test_others_are_refused_unless_they_are_readers() -> None:
