@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from pathlib import Path
 
 from kafka_py.base.clock import Clock
@@ -97,10 +97,9 @@ class ThrottleKeeper:
         await carrier.alter(BROKERS, brokers)
         await carrier.alter(TOPICS, topics)
 
-    async def forget(self, cluster: str) -> None:
-        """A user has removed all throttles."""
-        async with self.holding(cluster):
-            await self._keep(cluster, KeptThrottles())
+    async def forget(self, cluster: str, topics: Collection[str], brokers: Collection[str]) -> None:
+        """A user has removed the throttles of these, within `holding`; brokers that are down still have theirs."""
+        await self._keep(cluster, without(self.kept(cluster), topics, brokers))
 
     async def look(self, cluster: ManagedCluster) -> None:
         """Removes what is no longer needed, unless the cluster did not answer just now."""

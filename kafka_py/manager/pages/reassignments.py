@@ -288,8 +288,10 @@ async def throttle(request: PageRequest) -> PlannedChange:
             raise NotFound("Nothing is throttled")
 
         async def apply() -> str:
-            await carrying.clear_throttles(admin, list(found.rates), found.topics)
-            await _keeper(request).forget(request.cluster.name)
+            keeper, name = _keeper(request), request.cluster.name
+            async with keeper.holding(name):
+                await carrying.clear_throttles(admin, list(found.rates), found.topics)
+                await keeper.forget(name, found.topics, [str(broker) for broker in found.rates])
             return "All throttles were removed."
 
         lines = [_clear_line(request.cluster, "brokers", str(broker), carrying.RATES) for broker in found.rates]

@@ -24,10 +24,18 @@ Changes = dict[str, dict[str, str | None]]
 
 
 class KeptSetting(NamedTuple):
-    """before: the value that it had before any of these moves, None for none. own: the one that was set for them."""
+    """before: the value that it had before any of these moves, None for none. own: the one that was set for them last.
+
+    earlier: another one that was set for them, and is still there where setting the last one has failed.
+    """
 
     before: str | None
     own: str
+    earlier: str | None = None
+
+    def is_ours(self, value: str | None) -> bool:
+        """Whether the value was set for these moves."""
+        return value is not None and value in (self.own, self.earlier)
 
 
 KeptSettings = dict[str, dict[str, KeptSetting]]
@@ -59,8 +67,9 @@ def with_settings(kept: KeptSettings, wanted: Settings, found: Mapping[str, Mapp
         for setting, value in settings.items():
             now = found.get(name, {}).get(setting)
             known = result.get(name, {}).get(setting)
-            before = known.before if known is not None and known.own == now else now
-            result.setdefault(name, {})[setting] = KeptSetting(before, value)
+            is_ours = known is not None and known.is_ours(now)
+            row = KeptSetting(known.before, value, now) if known is not None and is_ours else KeptSetting(now, value)
+            result.setdefault(name, {})[setting] = row
     return result
 
 
@@ -78,7 +87,9 @@ def restored(kept: KeptSettings, names: Iterable[str], found: Mapping[str, Mappi
     changes: Changes = {}
     for name in names:
         own = {
-            setting: each.before for setting, each in kept[name].items() if found.get(name, {}).get(setting) == each.own
+            setting: each.before
+            for setting, each in kept[name].items()
+            if each.is_ours(found.get(name, {}).get(setting))
         }
         if own:
             changes[name] = own
@@ -113,6 +124,6 @@ def kept_of(text: str) -> KeptThrottles:
 
 def _settings_of(rows: Mapping[str, Mapping[str, list[str]]]) -> KeptSettings:
     return {
-        name: {setting: KeptSetting(before, own) for setting, (before, own) in settings.items()}
+        name: {setting: KeptSetting(*row) for setting, row in settings.items()}
         for name, settings in rows.items()
     }

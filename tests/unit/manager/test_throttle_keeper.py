@@ -6,6 +6,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
@@ -31,10 +33,12 @@ UNDER_WAY = {T0: PartitionReassignment([1, 2], [2], [1])}
 
 
 class ThrottledCluster(SimpleNamespace):
-    """Settings of topics and brokers, and moves. failure: raised for every request while it is set."""
+    """Settings of topics and brokers, and moves. failure: raised for every request for moves while it is set."""
 
     def __init__(self) -> None:
-        super().__init__(moves={}, settings={}, nodes=[1, 2], cluster_id="c", failure=None, asked=0)
+        super().__init__(
+            moves={}, settings={}, nodes=[1, 2], cluster_id="c", failure=None, asked=0, refuses_changes=False
+        )
 
     async def list_partition_reassignments(self) -> Mapping[TopicPartition, PartitionReassignment]:
         self.asked += 1
@@ -54,6 +58,8 @@ class ThrottledCluster(SimpleNamespace):
         return {name: ConfigEntry(name, value, source) for name, value in self.of(resource.name).items()}
 
     async def incremental_alter_configs(self, changes: Mapping[ConfigResource, Any]) -> Results[ConfigResource, None]:
+        if self.refuses_changes:
+            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, "late")
         for resource, rows in changes.items():
             for row in rows:
                 if row.operation is AlterOperation.DELETE:
@@ -159,6 +165,34 @@ def test_the_throttle_of_a_broker_that_is_down_is_removed_when_it_is_back(tmp_pa
         world.admin.nodes = [1, 2]
         await world.keeper.look(world.cluster)
         assert world.admin.of("2") == {} and not world.keeper.kept("test").is_set
+
+    asyncio.run(scene())
+
+
+def test_another_rate_that_could_not_be_set_leaves_no_throttle_behind(tmp_path: Path) -> None:
+    async def scene() -> None:
+        world = World(tmp_path)
+        await world.begin(1_000)
+        world.admin.refuses_changes = True
+        with pytest.raises(KafkaError):
+            await world.begin(2_000)
+        world.admin.moves, world.admin.refuses_changes = {}, False
+        await world.restarted().look(world.cluster)
+        assert world.admin.settings == {"1": {}, "2": {}, "t": {}}
+
+    asyncio.run(scene())
+
+
+def test_what_a_user_removes_leaves_the_throttle_of_a_broker_that_is_down_for_later(tmp_path: Path) -> None:
+    async def scene() -> None:
+        world = World(tmp_path)
+        await world.begin()
+        async with world.keeper.holding("test"):
+            world.admin.settings.update({"1": {}, "t": {}})
+            await world.keeper.forget("test", ["t"], ["1"])
+        world.admin.moves = {}
+        await world.keeper.look(world.cluster)
+        assert world.admin.settings == {"1": {}, "2": {}, "t": {}}
 
     asyncio.run(scene())
 

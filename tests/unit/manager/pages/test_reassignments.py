@@ -1,5 +1,6 @@
 """Moves that are cancelled are those that were shown; plans that cannot be are refused."""
 
+import asyncio
 import json
 from collections.abc import Callable, Collection
 from types import SimpleNamespace
@@ -12,7 +13,12 @@ from kafka_py.clients.admin.replicas import PartitionReassignment
 from kafka_py.clients.admin.results import Results
 from kafka_py.clients.metadata import Node, PartitionInfo, TopicInfo
 from kafka_py.manager.pages import reassignments
+from kafka_py.manager.throttle_keeper import PART, ThrottleKeeper
 from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot
+from kafka_py.operations.reassignments import carrying
+from kafka_py.operations.reassignments.carrying import ThrottleSeen
+from kafka_py.operations.reassignments.kept_throttles import KeptSetting, KeptThrottles
+from kafka_py.operations.rebalancing.throttles import LEADER_RATE
 from kafka_py.testing.web_manager import CalledManager
 
 PATH = "/clusters/test/reassignments/cancel"
@@ -76,3 +82,38 @@ def test_a_plan_is_for_partitions_and_brokers_that_are_there(
             assert (answer.status_code, why in answer.text) == (status, True), answer.text
 
     played(scene, admin=MovingAdmin(), allow_changes=True)
+
+
+def test_throttles_are_not_removed_while_another_user_sets_some(
+    played: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What that user's throttles are to be removed by must not be forgotten."""
+    done = []
+
+    async def look(*_: object, **__: object) -> ClusterSnapshot:
+        return ClusterSnapshot(0, nodes={1: Node(1, "a", 1)}, topics={})
+
+    async def throttles(*_: object) -> ThrottleSeen:
+        return ThrottleSeen({1: 1_000}, [])
+
+    async def clear(_: object, brokers: list[int], __: object) -> None:
+        done.append(brokers)
+
+    monkeypatch.setattr(reassignments, "seen", look)
+    monkeypatch.setattr(carrying, "seen_throttles", throttles)
+    monkeypatch.setattr(carrying, "clear_throttles", clear)
+    admin = MovingAdmin()
+
+    async def scene(manager: CalledManager) -> None:
+        keeper: ThrottleKeeper = manager.services.parts[PART]
+        row = {LEADER_RATE: KeptSetting(None, "1000")}
+        async with keeper.holding("test"):
+            removing = asyncio.ensure_future(manager.call("/clusters/test/reassignments/throttle", rate=0))
+            for _ in range(200):
+                await asyncio.sleep(0)
+            assert not done and not removing.done()
+            await keeper._keep("test", KeptThrottles("c", {}, {"1": row, "2": row}))
+        assert (await removing).json()["message"] == "All throttles were removed."
+        assert done == [[1]] and list(keeper.kept("test").brokers) == ["2"]  # broker 2 is down
+
+    played(scene, admin=admin, allow_changes=True)

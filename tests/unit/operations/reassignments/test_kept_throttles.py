@@ -38,10 +38,22 @@ def test_what_was_set_before_the_first_throttle_comes_back_in_the_end() -> None:
     wanted = {"1": {LEADER_RATE: "2000"}, "2": {LEADER_RATE: "2000"}}
     second = with_settings(first, wanted, {"1": {LEADER_RATE: "1000"}})
     assert first == {"1": {LEADER_RATE: KeptSetting("77", "1000")}}  # is not changed by the second
-    assert second == {"1": {LEADER_RATE: KeptSetting("77", "2000")}, "2": {LEADER_RATE: KeptSetting(None, "2000")}}
+    assert second["1"] == {LEADER_RATE: KeptSetting("77", "2000", "1000")}
+    assert second["2"] == {LEADER_RATE: KeptSetting(None, "2000")}
     assert restored(second, ["1", "2"], {"1": {LEADER_RATE: "2000"}, "2": {LEADER_RATE: "2000"}}) == {
         "1": {LEADER_RATE: "77"}, "2": {LEADER_RATE: None},
     }  # fmt: skip
+
+
+def test_a_throttle_that_could_not_be_changed_is_still_one_of_ours() -> None:
+    first = with_settings({}, {"1": {LEADER_RATE: "1000"}}, {"1": {LEADER_RATE: "77"}})
+    second = with_settings(first, {"1": {LEADER_RATE: "2000"}}, {"1": {LEADER_RATE: "1000"}})
+    unchanged = {"1": {LEADER_RATE: "1000"}}  # setting 2000 has failed
+    assert restored(second, ["1"], unchanged) == {"1": {LEADER_RATE: "77"}}
+    third = with_settings(second, {"1": {LEADER_RATE: "3000"}}, unchanged)
+    assert restored(third, ["1"], {"1": {LEADER_RATE: "3000"}}) == {"1": {LEADER_RATE: "77"}}
+    assert restored(third, ["1"], {"1": {LEADER_RATE: "2000"}}) == {}
+    assert restored({"1": {LEADER_RATE: OURS}}, ["1"], {}) == {}  # nothing is set, so nothing is removed
 
 
 def test_what_another_user_has_set_between_two_throttles_is_what_was_there_before() -> None:
@@ -73,7 +85,7 @@ def test_brokers_and_topics_of_a_running_move_stay_throttled(move: PartitionReas
 
 
 def test_what_is_kept_outlives_the_process_and_other_files_are_refused() -> None:
-    kept = KeptThrottles("id", {"t": {LEADER_REPLICAS: KeptSetting("*", "0:1")}}, {"1": {LEADER_RATE: OURS}})
+    kept = KeptThrottles("id", {"t": {LEADER_REPLICAS: KeptSetting("*", "0:1", "0:2")}}, {"1": {LEADER_RATE: OURS}})
     assert kept_of(kept_text(kept)) == kept and kept.is_set and not KeptThrottles("id").is_set
     no_settings = '{"version": 1, "cluster_id": "a", "topics": {"t": 1}, "brokers": {}}'
     for text in ("", "[]", "{}", '{"version": 2}', no_settings):
