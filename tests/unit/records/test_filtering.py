@@ -170,14 +170,21 @@ def test_offsets_that_do_not_rise_are_damage() -> None:
         batch_of(header, lambda: [(piece, [])])
 
 
-def test_a_timestamp_of_more_than_64_bits_is_damage() -> None:
+@pytest.mark.parametrize(("base", "delta", "is_good"), [
+    ((1 << 63) - 6, 5, True), ((1 << 63) - 5, 5, False), (-(1 << 63) + 5, -5, True), (-(1 << 63) + 4, -5, False),
+])  # fmt: skip
+def test_a_timestamp_of_more_than_64_bits_is_damage(base: int, delta: int, is_good: bool) -> None:
     builder = BatchBuilder()
     builder.append(0, b"a", b"v")
-    builder.append(5, b"b", b"v")
+    builder.append(delta, b"b", b"v")
     data = builder.build()
-    header = read_header(data)._replace(base_timestamp=(1 << 63) - 3)
+    header = read_header(data)._replace(base_timestamp=base)
     batch = bytes(with_records(header, Codec.NONE, data[HEADER_SIZE:], 0))
     (piece,) = iter_outlines(batch, read_header(batch))
+    if is_good:
+        made = batch_of(read_header(batch), lambda: [(piece, [1])])
+        assert decode_records(made)[0].timestamp == base + delta
+        return
     with pytest.raises(CorruptBatch, match="timestamp"):
         batch_of(read_header(batch), lambda: [(piece, [1])])
 

@@ -201,6 +201,20 @@ def test_the_time_of_sending_counts_without_that_for_which_the_peer_was_waited_f
     assert (charged, world.quotas.exempt.total) == pytest.approx(expected)
 
 
+def test_waiting_for_the_peer_before_the_first_quota_is_no_credit() -> None:
+    """A connection notes how long its responses waited from its first one on, and quotas take that away later."""
+    world = World(request_percentage=1.0)
+    world.client.blocked = blocked = BlockedTime(world.clock.monotonic_s)
+    blocked.begin()
+    world.clock.advance(60_000)
+    blocked.end()
+    world.client.send_s = 0.5
+    world.handler_ms = 10
+    world.ask(HEARTBEAT, 4, HeartbeatResponse(error_code=0))
+    [budget] = world.quotas.request.budgets
+    assert budget.total == pytest.approx(1.0)
+
+
 def test_the_longer_throttle_time_of_mutations_and_of_request_time_is_applied() -> None:
     request = CreateTopicsRequest(topics=[], timeout_ms=1)
     world = World(request_percentage=1.0, controller_mutation_rate=1.0)

@@ -12,6 +12,7 @@ from kafka_py.log.dirtiness import dirtiness_of
 from kafka_py.records.batch import BatchHeader
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.compression import Codec
+from kafka_py.records.control import ControlType
 from kafka_py.records.legacy_builder import LegacyBuilder
 
 from ..compacted_logs import HurryingClock, World, job_of, three_segments
@@ -86,3 +87,16 @@ def test_records_beyond_the_offset_of_their_wrapper_hide_no_others() -> None:
     world.log.roll(world.clock.wall_ms())
     job = job_of(world)
     assert (job.records_kept, job.bytes_written) == (3, len(entry) + len(batch.build()))
+
+
+def test_an_aborted_transaction_that_began_in_the_clean_part_hides_no_value() -> None:
+    """So it is after a compaction whose table of keys was full in the middle of the transaction."""
+    world = World()
+    world.put(("a", "committed"))
+    fields: dict[str, Any] = {"producer_id": 7, "producer_epoch": 0, "transactional": True}
+    world.put(("x", "aborted"), base_sequence=0, **fields)
+    world.put(("a", "aborted"), base_sequence=1, **fields)
+    world.end(7, ControlType.ABORT)
+    found = dirtiness_of(world.log, world.clock.wall_ms())._replace(first_dirty=2)
+    job = world.log.compaction.clean_job(found, buffer_bytes=1 << 20, load_factor=0.9, bytes_per_s=1e18).run()
+    assert job.records_kept == 2, "the committed value, and the marker"

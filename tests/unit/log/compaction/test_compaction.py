@@ -175,6 +175,12 @@ def test_data_of_an_aborted_transaction_goes_and_its_marker_only_afterwards() ->
     assert record_filter.transactions.kept == []
 
 
+def test_data_of_an_aborted_transaction_goes_beyond_the_end_of_the_table_too() -> None:
+    record_filter = filter_with({b"a": 10}, 10)
+    record_filter.transactions = CleanedTransactionMetadata([AbortedTxn(7, 11, 20, 21)])
+    assert retained_records(record_filter, in_transaction((11, b"b", b"1"))) is None
+
+
 def test_a_commit_marker_goes_when_nothing_of_its_transaction_was_met() -> None:
     record_filter = filter_with({b"a": 10}, 30)
     assert offsets(retained_records(record_filter, in_transaction((10, b"a", b"1")))) == [10]
