@@ -36,6 +36,7 @@ Data = bytes | bytearray | memoryview
 # key, value and headers; each of those has a length of its own.
 _MAX_RECORD_OVERHEAD = 26
 _MAX_LENGTH_SIZE = 5
+_FARTHEST_MS = (1 << 63) - 1
 
 _CRC = Struct(">I")
 _CRC_POSITION = 17
@@ -104,7 +105,11 @@ class BatchBuilder:
         self._records = bytearray(HEADER_SIZE)
 
     def append(self, timestamp: int, key: Data | None, value: Data | None, headers: Iterable[Header] = ()) -> None:
-        """Add a record at the next offset. TypeError, and nothing changed, when key or value is not bytes."""
+        """Add a record at the next offset.
+
+        TypeError, and nothing changed, when key or value is not bytes; ValueError when the timestamp is too far from
+        that of the first record for a delta of 64 bits.
+        """
         delta = self.last_offset_delta + 1
         base_timestamp = self.base_timestamp if delta else timestamp
         short = SHORT_VARINTS
@@ -124,6 +129,9 @@ class BatchBuilder:
             body = b"".join(fields)
             length = short[len(body)]
         except IndexError:
+            if not -_FARTHEST_MS - 1 <= timestamp - base_timestamp <= _FARTHEST_MS:
+                detail = f"timestamp {timestamp} is too far from {base_timestamp}, the first of its batch"
+                raise ValueError(detail) from None
             body = _encode_record(timestamp - base_timestamp, delta, key, value, headers)
             length = encode_varint(len(body))
         records = self._records
@@ -149,7 +157,7 @@ class BatchBuilder:
         self.last_offset_delta = offset - self.base_offset - 1
         try:
             self.append(timestamp, key, value, headers)
-        except TypeError:
+        except (TypeError, ValueError):
             self.last_offset_delta = before
             raise
 

@@ -315,8 +315,11 @@ class FormatWork:
         append = builder.append
         for records in self._pieces(pause):
             self._refuse_negative_times(records)
-            for record in records:
-                append(record[1], record[2], record[3])
+            try:
+                for record in records:
+                    append(record[1], record[2], record[3])
+            except ValueError as too_far:
+                raise RejectedBatch(ErrorCode.INVALID_RECORD, str(too_far)) from too_far
             self._bound(builder.uncompressed_size)
         made = builder.build()
         self._note(made, builder.record_count, builder.uncompressed_size)

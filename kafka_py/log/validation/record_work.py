@@ -225,7 +225,10 @@ class RecordWork:
             if not -1 - INT64_MAX <= record.timestamp <= INT64_MAX:
                 detail = "a record's timestamp is out of range"
                 raise RejectedBatch(ErrorCode.INVALID_RECORD, detail, BatchFault.OFFSETS)
-            builder.append(record.timestamp, record.key, record.value, record.headers)
+            try:
+                builder.append(record.timestamp, record.key, record.value, record.headers)
+            except ValueError as too_far:
+                raise RejectedBatch(ErrorCode.INVALID_RECORD, str(too_far), BatchFault.OFFSETS) from too_far
         made = memoryview(bytearray(builder.build()))
         if len(made) > self._config.max_message_bytes:
             raise too_large(len(made), self._config)

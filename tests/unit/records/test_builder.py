@@ -218,3 +218,17 @@ def test_an_emptied_batch_keeps_offsets_and_sequence_but_no_codec():
     assert decode_records(data) == []
     with pytest.raises(CorruptBatch):
         decode_records(data[:-1])
+
+
+@pytest.mark.parametrize("first", [-1, 0, 1 << 62])
+def test_a_timestamp_is_as_far_from_the_first_as_a_delta_of_64_bits_reaches(first: int) -> None:
+    for farthest, step in ((first + (1 << 63) - 1, 1), (first - (1 << 63), -1)):
+        builder = BatchBuilder()
+        builder.append(first, None, b"v")
+        size = builder.uncompressed_size
+        with pytest.raises(ValueError, match="too far"):
+            builder.append_at(5, farthest + step, None, b"v")
+        assert (builder.last_offset_delta, builder.uncompressed_size) == (0, size)
+        builder.append(farthest, None, b"v")
+        if abs(farthest) < 1 << 63:
+            assert [record.timestamp for record in decode_records(builder.build())] == [first, farthest]

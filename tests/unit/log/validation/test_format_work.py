@@ -229,6 +229,14 @@ def test_a_negative_timestamp_is_refused_where_it_would_be_written_again():
     assert stored(run(data, "0.10.2"))[1][0].timestamp == -2
 
 
+def test_timestamps_that_no_delta_of_a_batch_holds_are_refused():
+    """Without a timestamp and at the end of time: 64 bits apart. Nobody could read such a batch."""
+    last = (1 << 63) - 1
+    refused(sent(1, rows=[(-1, b"a", b"v"), (last, b"b", b"v")]), "2.8", ErrorCode.INVALID_RECORD)
+    rows = [(0, b"a", b"v"), (last, b"b", b"v")]
+    assert [record.timestamp for record in stored(run(sent(1, rows=rows), "2.8"))[1]] == [0, last]
+
+
 def test_batches_of_the_broker_itself_are_stored_in_the_topics_format_as_well():
     builder = BatchBuilder()
     builder.append(NOW, None, b"v")

@@ -84,6 +84,12 @@ class TestWrittenAgain:
         with pytest.raises(RecordErrors, match="2 have no key"):
             prepare(hand_made(self.WRONG, 2), trust(), {"cleanup.policy": "compact"})
 
+    def test_timestamps_that_are_too_far_apart_are_refused(self):
+        body = encoded(-(1 << 62), 3) + encoded(1 << 62, 3)
+        with pytest.raises(KafkaError) as refused:
+            prepare(hand_made(body, 2, base_timestamp=0), trust())
+        assert refused.value.code is ErrorCode.INVALID_RECORD
+
     def test_more_of_them_than_can_be_written_again_are_refused(self):
         count = MOST_RENUMBERED + 1
         with pytest.raises(KafkaError, match="offset deltas") as refused:
