@@ -37,10 +37,14 @@ class LoginPage:
     provider_problem: str = ""
 
 
+LONGEST_PATH = 2_000
+"""Of a page to go to after a login: whoever is not logged in sends any, and it is kept until the login is finished."""
+
+
 def local_path(text: str) -> str:
     """The path if it is one of this site; else that of the first page, for a link may name any other."""
-    is_local = text.startswith("/") and not text.startswith(("//", "/\\")) and text.isprintable()
-    return text if is_local and not text.startswith("/login") else "/"
+    is_local = text.startswith("/") and not text.startswith(("//", "/\\", "/login")) and text.isprintable()
+    return text if is_local and len(text) <= LONGEST_PATH else "/"
 
 
 async def login_page(services: ManagerServices, model: LoginPage, status: int = 200) -> Page:
@@ -81,7 +85,7 @@ async def submit(request: PageRequest) -> Page | Response:
         services.sessions.close(request.session.key)
     services.audit.write(AuditEntry(user.name, request.address, "login", "done"))
     response = RedirectResponse(wanted, 303)
-    set_session_cookie(response, services.sessions.open(user).key, services)
+    set_session_cookie(response, services.sessions.open(user).key, services, is_https=request.is_https)
     return response
 
 

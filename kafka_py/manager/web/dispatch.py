@@ -135,6 +135,7 @@ class PageDispatcher:
         return PageRequest(
             self._services, request.path_params, query, form, user, role, address_of(request), session, cluster,
             is_api, request.url.path, "hx-request" in request.headers or request.method == "HEAD", request.cookies,
+            request.url.scheme == "https",
         )  # fmt: skip
 
     async def _handled(self, route: WebRoute, asked: PageRequest) -> Response:

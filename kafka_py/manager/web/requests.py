@@ -37,7 +37,7 @@ class PageRequest:
 
     role: what the user may do here and now: less than the user's role where the manager or the cluster is read-only.
     is_fragment: notices have no place in the answer: a script asks for a part of a page that is open already, or it is
-    a HEAD.
+    a HEAD. is_https: whether the browser came by https, to the manager or to a proxy that it trusts.
     """
 
     services: ManagerServices
@@ -53,6 +53,7 @@ class PageRequest:
     url_path: str = "/"
     is_fragment: bool = False
     cookies: Mapping[str, str] = field(default_factory=dict)
+    is_https: bool = False
 
     @property
     def cluster(self) -> ManagedCluster:

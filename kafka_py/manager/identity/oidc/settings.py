@@ -62,7 +62,7 @@ class OidcSettings:
     @property
     def is_https(self) -> bool:
         """Whether browsers come by https, although TLS may end before the manager."""
-        return self.public_url.startswith("https:")
+        return urlsplit(self.public_url).scheme == "https"
 
     @property
     def shown_title(self) -> str:

@@ -196,6 +196,18 @@ def test_behind_a_proxy_each_browser_has_failed_logins_of_its_own(
     assert list(dict.fromkeys(each["address"] for each in entries)) == addresses
 
 
+@pytest.mark.parametrize(("proxies", "is_secure"), [(("127.0.0.1",), True), ((), False), (("10.0.0.0/8",), False)])
+def test_a_session_behind_a_proxy_with_tls_is_never_sent_without(
+    proxies: tuple[str, ...], is_secure: bool, played: Callable[..., None], users: Path
+) -> None:
+    async def scene(manager: CalledManager) -> None:
+        form, headers = {"name": "ann", "password": PASSWORD}, {"x-forwarded-proto": "https"}
+        done = await manager.client.post("/login", data=form, headers=headers)
+        assert (done.status_code, "Secure" in done.headers["set-cookie"]) == (303, is_secure)
+
+    played(scene, routes=ROUTES, users=users, trusted_proxies=proxies)
+
+
 def test_whoever_is_not_logged_in_is_sent_to_the_form_and_back(played: Callable[..., None], users: Path) -> None:
     async def scene(manager: CalledManager) -> None:
         away = await manager.get("/things?page=2")
@@ -331,7 +343,7 @@ def test_a_login_ends_the_session_before_it(played: Callable[..., None], users: 
 
 @pytest.mark.parametrize(("wanted", "path"), [
     ("/things?page=2", "/things?page=2"), ("", "/"), ("things", "/"), ("//evil.example", "/"), ("/\\evil.example", "/"),
-    ("/\t/evil.example", "/"), ("https://evil.example/", "/"), ("/login?next=/", "/"),
+    ("/\t/evil.example", "/"), ("https://evil.example/", "/"), ("/login?next=/", "/"), (f"/{'x' * 2_000}", "/"),
 ])  # fmt: skip
 def test_a_login_leads_to_a_page_of_this_site(wanted: str, path: str) -> None:
     assert login.local_path(wanted) == path

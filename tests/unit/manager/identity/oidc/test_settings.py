@@ -77,3 +77,7 @@ def test_an_empty_secret_is_no_public_client(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("\n")
     with pytest.raises(ConfigError, match="is empty"):
         settings_of_oidc({**GOOD, "client_secret_file": "secret"}, tmp_path)
+
+
+def test_a_scheme_in_capitals_is_https_too(tmp_path: Path) -> None:
+    assert settings_of_oidc({**GOOD, "public_url": "HTTPS://kafka.example"}, tmp_path).is_https
