@@ -18,10 +18,12 @@ from kafka_py.operations.cluster_view import derived
 from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot, GroupSeen
 from kafka_py.operations.exporter import names
 from kafka_py.operations.exporter.names import ExporterFamily
-from kafka_py.operations.groups.lag import MISSING, EndOffsets, lags, lags_ms
+from kafka_py.operations.groups.lag import MISSING, EndOffsets, lag_ms_of, lag_of
 
 _EVERYTHING = re.compile("")
 _PARTITIONS_PER_TURN = 100
+_PARTITIONS_OF_GROUP_PER_TURN = 25
+"""Fewer: a lag in seconds looks through all earlier log ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +90,11 @@ class _ClusterSamples:
 def _take_topic(taking: _ClusterSamples, snapshot: ClusterSnapshot, topic: TopicInfo) -> Iterator[None]:
     label = f'topic="{escaped(topic.name)}"'
     taking.add(names.PARTITIONS, label, len(topic.partitions))
-    taking.add(names.WITHOUT_LEADER, label, sum(derived.is_offline(snapshot, each) for each in topic.partitions))
+    without_leader = 0
     for number, partition in enumerate(topic.partitions, 1):
         labels = f'{label},partition="{partition.partition}"'
         has_leader = not derived.is_offline(snapshot, partition)
+        without_leader += not has_leader
         if has_leader:
             taking.add(names.LEADER, labels, partition.leader)
         bounds = snapshot.offsets.get(partition.topic_partition)
@@ -104,6 +107,7 @@ def _take_topic(taking: _ClusterSamples, snapshot: ClusterSnapshot, topic: Topic
         taking.add(names.UNDER_REPLICATED, labels, int(derived.is_under_replicated(partition)))
         if number % _PARTITIONS_PER_TURN == 0:
             yield
+    taking.add(names.WITHOUT_LEADER, label, without_leader)
     yield
 
 
@@ -119,20 +123,25 @@ def _take_group(
         taking.add(names.GROUP_MEMBERS, label, len(group.members))
     committed = group.committed or {}
     for name in sorted({partition.topic for partition in committed} & topics.keys()):
-        offsets = _by_number(topics[name], lambda each: committed[each].offset if each in committed else MISSING)
-        ends = _ends(snapshot, topics[name])
-        behind = lags(offsets, ends)
-        behind_ms = lags_ms(offsets, ends, snapshot.taken_ms, known.get(name) or EndOffsets())
-        of_topic = f'{label},topic="{escaped(name)}"'
-        for number in [each.partition for each in topics[name].partitions]:
-            labels = f'{of_topic},partition="{number}"'
-            taking.add(names.GROUP_OFFSET, labels, offsets[number])
-            if ends[number] != MISSING:
-                taking.add(names.GROUP_LAG, labels, behind[number])
-            if behind_ms[number] != MISSING:
-                taking.add(names.GROUP_LAG_SECONDS, labels, behind_ms[number] / 1000)
-        taking.add(names.GROUP_OFFSET_SUM, of_topic, sum(each for each in offsets if each != MISSING))
-        taking.add(names.GROUP_LAG_SUM, of_topic, sum(each for each in behind if each != MISSING))
+        of_topic, offsets, lags = f'{label},topic="{escaped(name)}"', 0, 0
+        earlier = known.get(name) or EndOffsets()
+        for count, partition in enumerate(topics[name].partitions, 1):
+            id_, labels = partition.topic_partition, f'{of_topic},partition="{partition.partition}"'
+            offset = committed[id_].offset if id_ in committed else MISSING
+            end = snapshot.offsets[id_].end_offset if id_ in snapshot.offsets else MISSING
+            behind = lag_of(offset, end)
+            behind_ms = lag_ms_of(partition.partition, offset, end, snapshot.taken_ms, earlier)
+            taking.add(names.GROUP_OFFSET, labels, offset)
+            if end != MISSING:
+                taking.add(names.GROUP_LAG, labels, behind)
+            if behind_ms != MISSING:
+                taking.add(names.GROUP_LAG_SECONDS, labels, behind_ms / 1000)
+            offsets += offset if offset != MISSING else 0
+            lags += behind if behind != MISSING else 0
+            if count % _PARTITIONS_OF_GROUP_PER_TURN == 0:
+                yield
+        taking.add(names.GROUP_OFFSET_SUM, of_topic, offsets)
+        taking.add(names.GROUP_LAG_SUM, of_topic, lags)
         yield
     yield
 

@@ -119,16 +119,18 @@ def lag_ms(committed: int, now_ms: int, times: Sequence[int], ends: Sequence[int
 
 def lags_ms(committed: Sequence[int], ends: Sequence[int], now_ms: int, known: EndOffsets) -> tuple[int, ...]:
     """The same for each partition that is in both."""
-    found = []
-    for partition, (offset, end) in enumerate(zip(committed, ends, strict=False)):
-        if MISSING in (offset, end):
-            found.append(MISSING)
-        elif offset >= end:
-            found.append(0)
-        else:
-            times, earlier = known.of_partition(partition)
-            found.append(lag_ms(offset, now_ms, times, _rising(earlier)))
-    return tuple(found)
+    rows = enumerate(zip(committed, ends, strict=False))
+    return tuple(lag_ms_of(partition, offset, end, now_ms, known) for partition, (offset, end) in rows)
+
+
+def lag_ms_of(partition: int, offset: int, end: int, now_ms: int, known: EndOffsets) -> int:
+    """The same for one partition of a topic: of many thousands a caller takes some at a time."""
+    if MISSING in (offset, end):
+        return MISSING
+    if offset >= end:
+        return 0
+    times, earlier = known.of_partition(partition)
+    return lag_ms(offset, now_ms, times, _rising(earlier))
 
 
 def _rising(ends: list[int]) -> list[int]:

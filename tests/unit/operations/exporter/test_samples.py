@@ -4,6 +4,7 @@ import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -187,3 +188,19 @@ def test_families_have_the_labels_that_the_table_says() -> None:
 def test_others_get_turns_in_the_middle_of_many_partitions(count: int) -> None:
     many = topic("m", *(partition("m", number, 1, (1,), (1,)) for number in range(count)))
     assert len(list(take_cluster(MetricFamilies(), replace(SNAPSHOT, topics={"m": many}), {}))) >= count / 100
+
+
+def test_a_group_of_very_many_partitions_is_taken_some_at_a_time() -> None:
+    count = 2000
+    rows = [partition("t", number, 1, (1,), (1,)) for number in range(count)]
+    ids = [each.topic_partition for each in rows]
+    look = replace(
+        SNAPSHOT, topics={"t": topic("t", *rows)}, offsets={each: LogBounds(0, 9) for each in ids},
+        groups={"g": group("g", 1, {("t", each.partition): 2 for each in ids})},
+    )  # fmt: skip
+    families = MetricFamilies()
+    lines = families.of("kafka_consumergroup_lag", "gauge", "").lines
+    sizes = [len(lines) for _ in take_cluster(families, look, {})]
+    assert sizes[-1] == count
+    assert max(after - before for before, after in pairwise(sizes)) <= 100
+    assert 'kafka_consumergroup_lag_sum{consumergroup="g",topic="t"} 14000' in families.text
