@@ -18,12 +18,18 @@ from kafka_py.operations.dashboards.variables import EXPORTED_CLUSTER, GROUP, GR
 
 _LAG = "(kafka_consumergroup_lag{@exporter,@groups,@topics} >= 0)"
 """It is -1 where the group has committed nothing."""
-_READ = "sum by (consumergroup, topic) (rate(kafka_consumergroup_current_offset{@exporter,@groups,@topics}[@window]))"
-_WRITTEN = "sum by (topic) (rate(kafka_topic_partition_current_offset{@exporter,@topics}[@window]))"
+_READ = (
+    "sum by (cluster, consumergroup, topic)"
+    " (rate(kafka_consumergroup_current_offset{@exporter,@groups,@topics}[@window]))"
+)
+_WRITTEN = "sum by (cluster, topic) (rate(kafka_topic_partition_current_offset{@exporter,@topics}[@window]))"
+
+_GROUP_TOPIC = "{{cluster}} {{consumergroup}} {{topic}}"
+"""Without a label `cluster` the first part is empty."""
 
 _STATE = Row("State", (
     stat("Groups", "Of the selection.",
-         "count(count by (consumergroup) (kafka_consumergroup_members{@exporter,@groups}))"),
+         "count(count by (cluster, consumergroup) (kafka_consumergroup_members{@exporter,@groups}))"),
     stat("Members", "Consumers in these groups.", "sum(kafka_consumergroup_members{@exporter,@groups})"),
     stat("Lag", "Records that were written and not committed yet.", f"sum{_LAG}"),
     stat("Groups with lag, without members", "No consumer reads what waits there.",
@@ -34,33 +40,37 @@ _STATE = Row("State", (
 
 _LAGS = Row("Lag", (
     series("Lag", "Records that were written and not committed yet.",
-           Query(f"sum by (consumergroup, topic) {_LAG}", "{{consumergroup}} {{topic}}")),
+           Query(f"sum by (cluster, consumergroup, topic) {_LAG}", _GROUP_TOPIC)),
     series("Largest lag of a partition", "One partition far behind: a slow consumer, or a record that it fails on.",
-           Query(f"max by (consumergroup, topic) {_LAG}", "{{consumergroup}} {{topic}}")),
+           Query(f"max by (cluster, consumergroup, topic) {_LAG}", _GROUP_TOPIC)),
     series("Change of lag", "Above 0 for long: the group will not catch up.",
-           Query("sum by (consumergroup, topic) (deriv(kafka_consumergroup_lag{@exporter,@groups,@topics}[@window]))",
-                 "{{consumergroup}} {{topic}}"), unit=Unit.RECORDS_PER_S),
-    series("Read", "Records per second, by committed offsets.", Query(_READ, "{{consumergroup}} {{topic}}"),
+           Query("sum by (cluster, consumergroup, topic)"
+                 " (deriv(kafka_consumergroup_lag{@exporter,@groups,@topics}[@window]))",
+                 _GROUP_TOPIC), unit=Unit.RECORDS_PER_S),
+    series("Read", "Records per second, by committed offsets.", Query(_READ, _GROUP_TOPIC),
            unit=Unit.RECORDS_PER_S),
-    series("Written", "Records per second, by log end offsets.", Query(_WRITTEN, "{{topic}}"),
+    series("Written", "Records per second, by log end offsets.", Query(_WRITTEN, "{{cluster}} {{topic}}"),
            unit=Unit.RECORDS_PER_S),
     series("Behind", "Lag by the records written per second: roughly how old the next record is.",
-           Query(f"sum by (consumergroup, topic) {_LAG} / on (topic) group_left {_WRITTEN}",
-                 "{{consumergroup}} {{topic}}"), unit=Unit.S),
+           Query(f"sum by (cluster, consumergroup, topic) {_LAG} / on (cluster, topic) group_left () ({_WRITTEN} > 0)",
+                 _GROUP_TOPIC), unit=Unit.S),
     series("Age of the next record", "As `kafka-py exporter` knows it from earlier log ends; other exporters do not.",
-           Query("max by (consumergroup, topic) (kafka_consumergroup_lag_seconds{@exporter,@groups,@topics})",
-                 "{{consumergroup}} {{topic}}"), unit=Unit.S),
+           Query("max by (cluster, consumergroup, topic) (kafka_consumergroup_lag_seconds{@exporter,@groups,@topics})",
+                 _GROUP_TOPIC), unit=Unit.S),
     series("Members", "Consumers of a group.",
-           Query("sum by (consumergroup) (kafka_consumergroup_members{@exporter,@groups})", "{{consumergroup}}")),
+           Query("sum by (cluster, consumergroup) (kafka_consumergroup_members{@exporter,@groups})",
+                 "{{cluster}} {{consumergroup}}")),
     series("Partitions that are read", "With a committed offset, of all that the topic has.",
-           Query("count by (consumergroup, topic)"
+           Query("count by (cluster, consumergroup, topic)"
                  " (kafka_consumergroup_current_offset{@exporter,@groups,@topics} >= 0)",
-                 "{{consumergroup}} {{topic}}"),
-           Query("sum by (topic) (kafka_topic_partitions{@exporter,@topics})", "{{topic}} all")),
+                 _GROUP_TOPIC),
+           Query("sum by (cluster, topic) (kafka_topic_partitions{@exporter,@topics})", "{{cluster}} {{topic}} all")),
     series("Partitions without a leader", "As `kafka-py exporter` sees them; other exporters do not.",
-           Query("sum by (topic) (kafka_topic_partitions_without_leader{@exporter,@topics})", "{{topic}}")),
+           Query("sum by (cluster, topic) (kafka_topic_partitions_without_leader{@exporter,@topics})",
+                 "{{cluster}} {{topic}}")),
     series("Under-replicated partitions", "Of the selected topics, as the exporter sees them.",
-           Query("sum by (topic) (kafka_topic_partition_under_replicated_partition{@exporter,@topics})", "{{topic}}")),
+           Query("sum by (cluster, topic) (kafka_topic_partition_under_replicated_partition{@exporter,@topics})",
+                 "{{cluster}} {{topic}}")),
     Panel("Partitions", "Committed offset and lag of each partition.",
           (Query("kafka_consumergroup_current_offset{@exporter,@groups,@topics}", "Committed offset"),
            Query(_LAG, "Lag")), kind=PanelKind.TABLE, width=24, height=10),
