@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import tarfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from kafka_py.manager.bundle_process import ArchiveMade, ArchiveRequest, is_secr
 from kafka_py.manager.clusters import ManagedCluster
 from kafka_py.manager.settings import ClusterSettings
 from kafka_py.testing.clock import ManualClock
+from kafka_py.testing.processes import wait_until
 
 
 class HeldMaker:
@@ -132,3 +134,27 @@ def test_the_process_writes_an_archive_without_secrets_that_only_its_owner_reads
 def test_what_a_table_calls_secret_or_no_table_knows_is_secret() -> None:
     names = ("ssl.key.password", "sasl.jaas.config", "my.own.setting", "client.id", "bootstrap.servers")
     assert [is_secret(name) for name in names] == [True, True, True, False, False]
+
+
+def test_a_process_that_is_no_longer_waited_for_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sleeping_bundle.py").write_text(
+        "import json, os, pathlib, sys, time\n"
+        "path = pathlib.Path(json.load(sys.stdin)['path'])\n"
+        "path.with_name('new').write_text(str(os.getpid()))\n"
+        "path.with_name('new').rename(path)\n"
+        "time.sleep(60)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(bundle_jobs, "PROCESS", "sleeping_bundle")
+    begun = tmp_path / "begun"
+
+    async def scene() -> None:
+        making = asyncio.ensure_future(make_in_process(ArchiveRequest({}, "", str(begun), "stem")))
+        await asyncio.to_thread(wait_until, lambda: begun.exists() or None, 30)
+        making.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.wait_for(making, 20)
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(begun.read_text()), 0)
+
+    asyncio.run(scene())

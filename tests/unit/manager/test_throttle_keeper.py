@@ -234,6 +234,20 @@ def test_another_cluster_at_the_same_address_keeps_its_throttles(tmp_path: Path)
     asyncio.run(scene())
 
 
+def test_what_was_kept_for_another_cluster_is_not_kept_for_this_one(tmp_path: Path) -> None:
+    async def scene() -> None:
+        world = World(tmp_path)
+        world.admin.cluster_id, world.admin.nodes = "another", [1, 2, 3]
+        async with world.keeper.holding("test"):
+            await world.keeper.throttle(world.cluster, 1_000, {TopicPartition("old", 0): ReplicaMove([3], [1])})
+        world.admin.cluster_id = "c"
+        await world.begin()
+        kept = world.keeper.kept("test")
+        assert (kept.cluster_id, list(kept.topics), sorted(kept.brokers)) == ("c", ["t"], ["1", "2"])
+
+    asyncio.run(scene())
+
+
 def test_a_file_that_cannot_be_read_removes_nothing(tmp_path: Path) -> None:
     async def scene() -> None:
         (tmp_path / "test.json").write_text("{")

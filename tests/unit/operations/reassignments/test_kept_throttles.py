@@ -74,6 +74,7 @@ def test_a_setting_that_others_have_changed_or_removed_is_left_alone() -> None:
         (PartitionReassignment([1, 2], [2], [1]), ["3"]),
         (PartitionReassignment([3], [], []), ["1", "2"]),
         (PartitionReassignment([4], [5], []), ["1", "2", "3"]),
+        (PartitionReassignment([1], [2], [3]), []),
     ],
 )
 def test_brokers_and_topics_of_a_running_move_stay_throttled(move: PartitionReassignment, brokers: list[str]) -> None:

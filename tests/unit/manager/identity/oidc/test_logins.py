@@ -15,6 +15,7 @@ import pytest
 
 from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ConfigError
+from kafka_py.manager.identity.oidc.logins import MOST_LOGOUTS
 from kafka_py.manager.identity.oidc.transactions import COOKIE_PREFIX, LIFETIME_MS
 from kafka_py.manager.identity.roles import AccessRole
 from kafka_py.manager.identity.users import UsersFile, new_user
@@ -286,6 +287,17 @@ def test_a_logout_ends_the_session_here_and_leads_to_the_providers(played: Playe
         assert (await manager.get(away.headers["location"])).headers["location"] == "/login"  # it is shown once
         manager.client.cookies = cookies
         assert (await manager.get("/api")).status_code == 401
+
+    played(scene, clusters=(), oidc=provider.settings())
+
+
+def test_logouts_that_nobody_goes_on_with_are_forgotten(played: Played, provider: CodeProvider) -> None:
+    async def scene(manager: CalledManager) -> None:
+        await logged_in(manager, provider)
+        assert manager.services.oidc is not None
+        numbers = [manager.services.oidc.begin_logout("token") for _ in range(MOST_LOGOUTS + 1)]
+        urls = [manager.services.oidc.logout_url(each) for each in numbers]
+        assert (urls[0], [url for url in urls if not url]) == ("", [""])
 
     played(scene, clusters=(), oidc=provider.settings())
 
