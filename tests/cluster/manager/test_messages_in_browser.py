@@ -25,7 +25,7 @@ GROUPS = "/clusters/ours/groups"
 
 @pytest.fixture(scope="module")
 def producer(cluster: KafkaCluster) -> Iterator[Producer]:
-    """Of a topic that has hostile, huge and binary messages, and of which a group with a hostile id consumes."""
+    """Of a topic that has hostile, huge and binary messages, of which two groups consume, one with a hostile id."""
     cluster.create_topic("messages", partitions=2)
     with Producer({"bootstrap.servers": cluster.bootstrap_servers}) as producer:
         producer.send("messages", SCRIPT.encode(), SCRIPT.encode(), 0, headers=[(SCRIPT, SCRIPT.encode())])
@@ -34,11 +34,12 @@ def producer(cluster: KafkaCluster) -> Iterator[Producer]:
         for number in range(20):
             producer.send("messages", json.dumps({"n": number, "text": SCRIPT}).encode(), b"json", 1)
         producer.flush()
-        configs = {"bootstrap.servers": cluster.bootstrap_servers, "group.id": HOSTILE_GROUP,
-                   "client.id": HOSTILE_CLIENT, "auto.offset.reset": "earliest"}  # fmt: skip
-        with Consumer(configs) as consumer:
-            consumer.assign([T0])
-            consumer.commit({T0: 1})
+        for group in (HOSTILE_GROUP, "live"):
+            configs = {"bootstrap.servers": cluster.bootstrap_servers, "group.id": group,
+                       "client.id": HOSTILE_CLIENT, "auto.offset.reset": "earliest"}  # fmt: skip
+            with Consumer(configs) as consumer:
+                consumer.assign([T0])
+                consumer.commit({T0: 1})
         yield producer
 
 
