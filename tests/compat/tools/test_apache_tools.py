@@ -238,7 +238,14 @@ def comparable(said, name):
         return said._replace(lines=[*lines, told])
     if name == "api versions":  # ours has two APIs more, which are unknown to tools of 2.8.2
         return said._replace(lines=[line.rstrip(",") for line in said.lines if not line.startswith(LATER)])
+    if name == "verifiable producer":  # Java finds the members of an object in any order
+        return said._replace(lines=[json.loads(line) for line in _valid_json(said.lines)])
     return as_set(said) if name in UNORDERED else said
+
+
+def _valid_json(lines):
+    """The lines of the verifiable tools, with numbers where blanks took the place of times and rates."""
+    return [line.replace(":TIME", ":0").replace(":RATE", ":0") for line in lines]
 
 
 def test_topics_are_made_described_and_deleted(core):
@@ -278,7 +285,7 @@ def test_records_go_in_and_out(core):
         ],
         ["Processed a total of 4 messages"],
     )
-    lines = [line.replace(":TIME", ":0").replace(":RATE", ":0") for line in core["verifiable producer"].lines]
+    lines = _valid_json(core["verifiable producer"].lines)
     verified = [json.loads(line) for line in lines]
     sent = [line for line in verified if line["name"] == "producer_send_success"]
     assert [(line["value"], line["offset"]) for line in sent] == [(f"7.{number}", 4 + number) for number in range(5)]

@@ -88,7 +88,10 @@ class Both:
             input=stdin, capture_output=True, text=True, check=False, timeout=60,
         )  # fmt: skip
         assert ours.returncode == theirs.exit_code, (ours, theirs)
-        assert _comparable(ours.stdout, "p") == _comparable(theirs.stdout, "j"), (line, ours.stderr, theirs.stderr)
+        rows, expected = _comparable(ours.stdout, "p"), _comparable(theirs.stdout, "j")
+        if "[" in line:  # of several topics, which theirs describe in the order of a hash table
+            rows, expected = sorted(rows, key=str), sorted(expected, key=str)
+        assert rows == expected, (line, ours.stderr, theirs.stderr)
 
 
 def _comparable(output, side):
