@@ -296,7 +296,9 @@ async def test_a_second_broker_follows_what_the_first_leads(folder: str) -> None
     await second.start()
     await first.until(lambda: len(first.server.node.metadata.brokers) == 2)
     await first.create_topic("t", 2, replication_factor=2)
-    await second.until(lambda: len(second.server.node.hosted.partitions) == 2)
+    for broker in (first, second):
+        node = broker.server.node
+        await broker.until(lambda node=node: len(node.hosted.partitions) == len(node.metadata.partitions_of("t")) == 2)
     leaders = {number: info.leader for number, info in second.server.node.metadata.partitions_of("t").items()}
     assert set(leaders.values()) == {0, 1}
     for broker, own in ((first, 0), (second, 1)):

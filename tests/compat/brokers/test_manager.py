@@ -117,10 +117,13 @@ async def history(manager: CalledManager) -> None:
         events = (await manager.get(f"/api{BASE}/timeline?kind=topic-created")).json()["events"]
         return "orders" in [event["subject"] for event in events]
 
-    while not await has_created():  # noqa: ASYNC110  # the collector is in another thread
-        await asyncio.sleep(0.1)
-    series = await found(manager, "/history/series?metric=log_end_offset&entity=orders")
-    assert series["lines"][0]["values"][-1] >= 1
+    async def has_records() -> bool:
+        series = await found(manager, "/history/series?metric=log_end_offset&entity=orders")
+        return bool(series["lines"]) and (series["lines"][0]["values"][-1] or 0) >= 1
+
+    for is_there in (has_created, has_records):
+        while not await is_there():  # noqa: ASYNC110  # the collector is in another thread
+            await asyncio.sleep(0.1)
     assert (await manager.get(f"{BASE}/history")).status_code == 200
 
 
