@@ -37,7 +37,8 @@ _API_VERSIONS = struct.pack(">hhih", 18, 0, 1, 0)
 """The request ApiVersions, version 0, with an empty client id."""
 _METADATA_VERSION = 5
 LOGIN_PAGE = "/login"
-_ANY = ("", "0.0.0.0", "::", "[::]")
+_ANY = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1", "[::]": "::1"}
+"""Where whoever listens on all addresses is found; on those of IPv6 neither server takes connections by IPv4."""
 
 
 class Door(NamedTuple):
@@ -58,7 +59,7 @@ def doors(settings: Mapping[str, str]) -> list[Door]:
         host, _, port = address.rpartition(":")
         if port.isdigit():
             protocol = protocols.get(name.upper(), name.upper())
-            found.append(Door("127.0.0.1" if host in _ANY else host.strip("[]"), int(port), protocol))
+            found.append(Door(_ANY.get(host, host.strip("[]")), int(port), protocol))
     order = ["PLAINTEXT", "SASL_PLAINTEXT"]
     return sorted(found, key=lambda door: order.index(door.protocol) if door.protocol in order else len(order))
 
@@ -113,7 +114,7 @@ def own_id(settings: Mapping[str, str]) -> int:
 
 def check_manager(settings: ManagerSettings) -> None:
     """Raises CommandFailed, OSError."""
-    host = "127.0.0.1" if settings.host in _ANY else settings.host
+    host = _ANY.get(settings.host, settings.host)
     connection = http.client.HTTPConnection(host, settings.port, timeout=PATIENCE_S)
     if settings.tls_certificate is not None:
         trusting = ssl.create_default_context()

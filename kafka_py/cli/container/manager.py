@@ -89,7 +89,7 @@ def main(arguments: Sequence[str]) -> int:
     for variable in variables.ignored:
         print(f"{variable} is ignored: docs/containers.md has the variables of this image", file=sys.stderr, flush=True)
     check_writable([str(settings.data)])
-    if settings.users is not None:
+    if settings.users is not None and (variables.password is not None or settings.oidc is None):
         said = prepare_users(settings.users, variables.administrator, variables.password, Chance())
         if said is not None:
             print(said, flush=True)

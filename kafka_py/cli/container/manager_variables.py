@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from kafka_py.base.errors import ConfigError
 from kafka_py.cli.container.broker_variables import OF_KUBERNETES, setting_of
-from kafka_py.cli.container.variables import ReadSecret, given_values
+from kafka_py.cli.container.variables import FILE, ReadSecret, given_values
 from kafka_py.manager.identity.oidc.settings import KINDS as KINDS_OF_OIDC
 from kafka_py.manager.identity.oidc.settings import SECTION as OIDC
 from kafka_py.manager.settings import LISTS, PATHS, PLAIN
@@ -32,6 +32,8 @@ CLIENT = PREFIX + "CLIENT_"
 CLUSTER = {PREFIX + "CLUSTER": "name", BOOTSTRAP_SERVERS: "bootstrap_servers", PREFIX + "ZOOKEEPER": "zookeeper"}
 DEFAULT_CLUSTER = "cluster"
 HISTORY = "history"
+NAMES_OF_FILES = tuple(PREFIX + name.upper() for name in (*PATHS, f"{OIDC}_ca_certificate"))
+"""With _FILE the content of a key or of a users file would be taken for its name, and be in the message about it."""
 
 
 class ManagerVariables(NamedTuple):
@@ -45,6 +47,9 @@ class ManagerVariables(NamedTuple):
 
 def manager_values(environment: Mapping[str, str], base: Mapping[str, Any], read: ReadSecret) -> ManagerVariables:
     """What the variables say, on top of `base`, the content of a mounted settings file. Raises ConfigError."""
+    for variable in NAMES_OF_FILES:
+        if environment.get(variable + FILE, "").strip():
+            raise ConfigError(f"{variable}{FILE}: the value of {variable} is a path itself: leave {FILE} out")
     given = given_values(environment, [PREFIX], read)
     given = {name: value for name, value in given.items() if not _is_of_kubernetes(name, value)}
     administrator = given.pop(ADMINISTRATOR, DEFAULT_ADMINISTRATOR)

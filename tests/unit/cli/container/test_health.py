@@ -11,7 +11,8 @@ import pytest
 
 from kafka_py.cli.common.command import CommandFailed, UsageError
 from kafka_py.cli.container import health
-from kafka_py.cli.container.health import Door, check_broker, doors, lagging, own_id
+from kafka_py.cli.container.health import Door, check_broker, check_manager, doors, lagging, own_id
+from kafka_py.manager.settings import ManagerSettings
 from kafka_py.wire.messages.metadata import MetadataResponse, MetadataResponsePartition, MetadataResponseTopic
 
 
@@ -24,6 +25,21 @@ def test_the_most_open_listener_is_asked() -> None:
         Door("127.0.0.1", 29092, "PLAINTEXT"), Door("kafka", 9093, "SASL_PLAINTEXT"), Door("127.0.0.1", 9094, "SSL"),
     ]  # fmt: skip
     assert doors({}) == [Door("127.0.0.1", 9092, "PLAINTEXT")]
+    assert doors({"listeners": "PLAINTEXT://[::]:9092"}) == [Door("::1", 9092, "PLAINTEXT")]
+
+
+def test_a_manager_on_all_addresses_of_ipv6_is_asked_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def refuse(address: tuple[str, int], *_: object) -> None:
+        asked.append(address)
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    for host in ("::", "0.0.0.0", "10.0.0.1"):
+        with pytest.raises(ConnectionRefusedError):
+            check_manager(ManagerSettings(host=host))
+    assert asked == [("::1", 9000), ("127.0.0.1", 9000), ("10.0.0.1", 9000)]
 
 
 def answering(body: bytes) -> tuple[int, threading.Thread]:

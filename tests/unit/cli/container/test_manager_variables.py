@@ -123,6 +123,9 @@ def test_a_password_is_read_from_a_file(tmp_path: Path) -> None:
         ({"KAFKA_MANAGER_CLUSTER": "a"}, "KAFKA_MANAGER_CLUSTER is set without KAFKA_MANAGER_BOOTSTRAP_SERVERS"),
         ({"KAFKA_MANAGER_CLIENT_ACKS": "all"}, "KAFKA_MANAGER_CLIENT_ACKS is set without"),
         ({"KAFKA_MANAGER_BOOTSTRAP_SERVERS": "kafka"}, "kafka"),
+        ({"KAFKA_MANAGER_TLS_KEY_FILE": "/none"}, "KAFKA_MANAGER_TLS_KEY_FILE: the value of KAFKA_MANAGER_TLS_KEY is"),
+        ({"KAFKA_MANAGER_USERS_FILE": "/none"}, "is a path itself: leave _FILE out"),
+        ({"KAFKA_MANAGER_OIDC_CA_CERTIFICATE_FILE": "/none"}, "is a path itself: leave _FILE out"),
     ],
 )
 def test_a_wrong_variable_is_named(environment: Mapping[str, str], words: str) -> None:
@@ -200,6 +203,24 @@ def test_a_users_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(CommandFailed, match="cannot be written to"):
         prepare(tmp_path / "file" / "users", PASSWORD)
+
+
+@pytest.mark.parametrize("password", [None, PASSWORD])
+def test_beside_a_provider_only_a_password_that_is_given_makes_an_administrator(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, password: str | None
+) -> None:
+    users = tmp_path / "users"
+    users.write_text("# the last one was removed\n")
+    monkeypatch.setattr(manager, "serve_manager", lambda settings: None)
+    for name, value in {
+        "DATA": str(tmp_path), "USERS": str(users), "ADMINISTRATOR_PASSWORD": password or "",
+        "OIDC_ISSUER": "https://login.example/main", "OIDC_CLIENT_ID": "7", "OIDC_ADMINISTRATORS": "ops",
+        "OIDC_PUBLIC_URL": "https://kafka.example",
+    }.items():  # fmt: skip
+        monkeypatch.setenv(f"KAFKA_MANAGER_{name}", value)
+    assert manager.main([]) == 0
+    assert not (tmp_path / "first-password").exists()
+    assert ("admin:administrator:" in users.read_text()) == (password is not None)
 
 
 def test_a_command_that_the_image_lacks_is_named() -> None:
