@@ -40,6 +40,8 @@ OFFSET_CHECKPOINTS = (
 META_PROPERTIES = "meta.properties"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 LOCK = ".lock"
+OF_THE_FILE_SYSTEM = "lost+found"
+"""In the root of ext4, which a mounted volume has; Apache Kafka does not start there."""
 
 _DELETE = "-delete"
 _FUTURE = "-future"

@@ -90,8 +90,9 @@ class LogDir:
         self.context.files.sync_directory(self.path)
 
     def partition_directories(self) -> list[FileInfo]:
-        """The subdirectories, sorted by name."""
-        return [entry for entry in self.context.files.list(self.path) if entry.is_directory]
+        """The subdirectories, sorted by name; not that of a file system whose root this is, as volumes are."""
+        found = self.context.files.list(self.path)
+        return [entry for entry in found if entry.is_directory and entry.name != filenames.OF_THE_FILE_SYSTEM]
 
     def read_checkpoint(self, name: str) -> dict[TopicPartition, int]:
         """The entries of an offset checkpoint. Raises OSError, also when the file is corrupt."""
