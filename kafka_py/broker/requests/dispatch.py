@@ -23,7 +23,6 @@ from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.offered_apis import unsupported_version
 from kafka_py.broker.requests.request_context import (
     ANSWERS_LATER,
-    Answer,
     ClientConnection,
     EncodedResponse,
     RequestContext,
@@ -56,8 +55,6 @@ class Dispatcher:
         self._now_s = node.clock.monotonic_s
         self._tasks: dict[asyncio.Task[None], None] = {}
         self._throttling: Throttling | None = None
-        self._answer: Answer = self._send
-        """Sends a response; charges quotas before that, once there are any."""
         for service in self._services.values():
             service.answer = self._send
 
@@ -69,7 +66,6 @@ class Dispatcher:
         """Applies quotas from now on. schedule: ends throttle times."""
         throttling = Throttling(quotas, self._send, self._now_s, schedule)
         self._throttling = self._node.throttling = throttling
-        self._answer = throttling.answer
         for key, service in self._services.items():
             service.answer = throttling.answer_produce if key == ApiKey.PRODUCE else throttling.answer
 
@@ -166,7 +162,7 @@ class Dispatcher:
         if type(outcome) is types.CoroutineType:
             self._step(context, request, outcome)
         else:
-            self._answer(context, outcome)
+            context.answer(outcome)
 
     def _unsupported(
         self, connection: ClientConnection, slot: Any, service: ApiService, version: int, correlation_id: int
@@ -185,7 +181,7 @@ class Dispatcher:
             if done.value is ANSWERS_LATER:
                 context.leave_for_later(self._now_s())
             else:
-                self._answer(context, done.value)
+                context.answer(done.value)
             return
         except Exception as error:
             self._refuse(context, request, error)
@@ -202,7 +198,7 @@ class Dispatcher:
             self._refuse(context, request, error)
             return
         if response is not ANSWERS_LATER:
-            self._answer(context, response)
+            context.answer(response)
 
     def _refuse(self, context: RequestContext, request: Any, error: Exception) -> None:
         """Sends the API's error response; unforeseen errors are logged as well."""
@@ -224,7 +220,7 @@ class Dispatcher:
         except Exception:
             self._cannot_refuse(context)
             return
-        self._answer(context, response)
+        context.answer(response)
 
     async def _refuse_in_turns(self, context: RequestContext, steps: Generator[None, None, Any]) -> None:
         try:
@@ -232,7 +228,7 @@ class Dispatcher:
         except Exception:
             self._cannot_refuse(context)
             return
-        self._answer(context, response)
+        context.answer(response)
 
     @staticmethod
     def _cannot_refuse(context: RequestContext) -> None:

@@ -51,7 +51,7 @@ class ApiService:
         self.rule = route.rule
         self._route = route
         self.answer: Answer
-        """Sends a response to this API; set by dispatch."""
+        """Sends a response to this API; charges quotas before that, once there are any. Set by dispatch."""
         self.handle: Handle | None = None  # until the first request
         self.is_in_proportion = api.key in ANSWERED_IN_PROPORTION
         self.decoders: list[Decoder[Any] | None] = [None] * (api.max_version + 1)

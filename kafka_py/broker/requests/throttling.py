@@ -24,7 +24,6 @@ from kafka_py.broker.quotas.sensors import Budget
 from kafka_py.broker.requests.request_context import ClientConnection, EncodedResponse, RequestContext
 from kafka_py.broker.requests.routes import ROUTES, QuotaClass
 from kafka_py.net.principal import Principal
-from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.version_meanings import STRICT_MUTATION_QUOTA
 
 if TYPE_CHECKING:
@@ -99,9 +98,6 @@ class Throttling:
 
     def answer(self, context: RequestContext, response: Any, parts: list[bytes | FileSlice] | None = None) -> None:
         """Charges a request whose response is ready, sends the response, and mutes the connection if need be."""
-        if context.api.key == ApiKey.PRODUCE and response is not None:
-            self.answer_produce(context, response, parts)
-            return
         over = self._charges[context.api.key](context, response, self._now_s())
         if over is None:
             self._send(context, response, parts)

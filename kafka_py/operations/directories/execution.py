@@ -137,7 +137,7 @@ class DirectoriesRun:
                 self._absent_since_s = None
             if self.cancel:
                 if not moving:
-                    # Of a broker that does not answer nobody knows whether its moves run.
+                    # The moves of a broker that does not answer may still run.
                     if unseen and await self._is_patient(unseen, live):
                         continue
                     return

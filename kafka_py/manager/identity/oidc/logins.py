@@ -32,7 +32,7 @@ from kafka_py.security.sasl.oauth.key_sets import KeysUnavailable
 from kafka_py.security.sasl.oauth_tokens import TokenRefused
 
 GLANCE_S = 0.3
-"""The login page waits so long to say that the provider is down; who has a password needs no more."""
+"""The login page waits so long to say that the provider is down; whoever has a password need not wait longer."""
 
 MOST_LOGOUTS = 100
 """Logouts whose next page was not asked for; the oldest are forgotten."""
