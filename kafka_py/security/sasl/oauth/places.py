@@ -5,6 +5,7 @@ Source: KIP-768.
 
 from __future__ import annotations
 
+import functools
 import http.client
 import os
 import ssl
@@ -71,9 +72,7 @@ class Place(NamedTuple):
         return content
 
     def _fetch(self, body: bytes | None, headers: Mapping[str, str]) -> bytes:
-        handlers: list[Any] = [_NoRedirects()]
-        if self.context is not None:
-            handlers.append(urllib.request.HTTPSHandler(context=self.context))
+        handlers = [_NoRedirects(), _Plain(self.read_s), _Secure(self.read_s, self.context)]
         request = urllib.request.Request(self.url, body, {"Accept": "application/json", **headers})
         try:
             with urllib.request.build_opener(*handlers).open(request, timeout=self.connect_s) as response:
@@ -81,7 +80,7 @@ class Place(NamedTuple):
         except urllib.error.HTTPError as error:
             is_final = 400 <= error.code < 500 and error.code not in (408, 429)
             raise Unreadable(f"HTTP status {error.code}", is_final=is_final) from None
-        except (OSError, http.client.HTTPException) as error:
+        except (OSError, http.client.HTTPException, UnicodeError) as error:  # UnicodeError: of a name in the address
             raise Unreadable(str(getattr(error, "reason", error)) or type(error).__name__) from None
 
     def _content(self, response: http.client.HTTPResponse) -> bytes:
@@ -107,6 +106,49 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
     def redirect_request(self, *_arguments: Any) -> None:
         return None
+
+
+class _Plain(urllib.request.HTTPHandler):
+    """Connections whose time limit is another one once they are established: urllib has one for both."""
+
+    def __init__(self, read_s: float) -> None:
+        super().__init__()
+        self._read_s = read_s
+
+    def http_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(functools.partial(_PlainConnection, self._read_s), request)
+
+
+class _Secure(urllib.request.HTTPSHandler):
+    """The same with TLS; the time limit of the connection includes the handshake."""
+
+    def __init__(self, read_s: float, context: ssl.SSLContext | None) -> None:
+        super().__init__(context=context)
+        self._read_s = read_s
+        self._tls = context
+
+    def https_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(functools.partial(_SecureConnection, self._read_s), request, context=self._tls)
+
+
+class _PlainConnection(http.client.HTTPConnection):
+    def __init__(self, read_s: float, host: str, **options: Any) -> None:
+        super().__init__(host, **options)
+        self._read_s = read_s
+
+    def connect(self) -> None:
+        super().connect()
+        self.sock.settimeout(self._read_s)
+
+
+class _SecureConnection(http.client.HTTPSConnection):
+    def __init__(self, read_s: float, host: str, **options: Any) -> None:
+        super().__init__(host, **options)
+        self._read_s = read_s
+
+    def connect(self) -> None:
+        super().connect()
+        self.sock.settimeout(self._read_s)
 
 
 def place_of(

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
@@ -10,6 +11,7 @@ from kafka_py.base.clock import SystemClock
 from kafka_py.security.sasl.oauth.places import MOST_BYTES, Unreadable, place_of
 
 asked: list[str] = []
+may_answer = threading.Event()
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -17,6 +19,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         asked.append(self.path)
+        if self.path == "/202":
+            may_answer.wait(10)
         self.send_response(int(self.path[1:]))
         if self.path.startswith("/3"):
             self.send_header("Location", "/200")
@@ -31,6 +35,7 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def url() -> Iterator[str]:
     asked.clear()
+    may_answer.clear()
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
@@ -51,3 +56,25 @@ def test_what_cannot_be_had_says_whether_to_try_again(url: str, path: str, reaso
         place_of("a.setting", url + path, SystemClock(), {}).read()
     assert failed.value.is_final == is_final
     assert asked == [path]  # a redirection is not followed
+
+
+def test_an_endpoint_may_take_longer_for_its_answer_than_for_the_connection(url: str) -> None:
+    place = place_of("a.setting", url + "/202", SystemClock(), {}, connect_ms=50, read_ms=20_000)
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(place.read)
+        with pytest.raises(TimeoutError):
+            reading.result(0.2)  # four times what the connection may take
+        may_answer.set()
+        assert reading.result(10) == b""
+
+
+def test_an_endpoint_that_does_not_answer_is_given_up_after_the_time_for_answers(url: str) -> None:
+    place = place_of("a.setting", url + "/202", SystemClock(), {}, connect_ms=20_000, read_ms=50)
+    with pytest.raises(Unreadable, match="timed out"):
+        place.read()
+    may_answer.set()
+
+
+def test_a_host_name_that_cannot_be_one_is_unreadable() -> None:
+    with pytest.raises(Unreadable, match=r"label|idna"):
+        place_of("a.setting", f"http://{'a' * 64}.example/", SystemClock(), {}).read()
