@@ -121,7 +121,7 @@ class RebalanceJobs:
             state = read_state(self._path(cluster))
         except (OSError, RebalanceRefused):
             return None
-        return state if not state.is_finished and (state.pending or state.topics or state.brokers) else None
+        return state if not state.is_finished and (state.pending or state.has_throttles) else None
 
     def _path(self, cluster: str) -> Path:
         return self._folder / f"{cluster}.json"

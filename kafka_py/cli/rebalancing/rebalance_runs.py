@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from kafka_py.base.clock import SYSTEM_CLOCK
 from kafka_py.base.ids import TopicPartition
@@ -28,7 +28,7 @@ from kafka_py.operations.rebalancing.carriers import (
 from kafka_py.operations.rebalancing.cluster_input import PLANNED_PARTS, look_notes, plan_cluster_of, unnamed_partitions
 from kafka_py.operations.rebalancing.execution import RebalanceRun
 from kafka_py.operations.rebalancing.model import PlanRequest, Proposal
-from kafka_py.operations.rebalancing.plan_file import Overrides, PlanState
+from kafka_py.operations.rebalancing.plan_file import PlanState, RunState
 from kafka_py.operations.rebalancing.planner import propose
 from kafka_py.operations.rebalancing.progress import RunOutcome, RunProgress
 from kafka_py.operations.rebalancing.run_tools import RunTools, run_tools
@@ -101,14 +101,7 @@ class InterruptibleRun(Protocol):
     async def carry_out(self) -> RunOutcome: ...
 
 
-class RunState(Protocol):
-    """What the end of a run is told from."""
-
-    topics: Overrides
-    brokers: Overrides
-
-    @property
-    def pending(self) -> Sequence[object]: ...
+AnyState = RunState[Any, Any]
 
 
 async def execute(
@@ -127,7 +120,7 @@ async def execute(
 
 
 async def until_interrupted(
-    run: InterruptibleRun, state: RunState, path: Path, on_interrupt: str, display: RunDisplay, wake: asyncio.Event
+    run: InterruptibleRun, state: AnyState, path: Path, on_interrupt: str, display: RunDisplay, wake: asyncio.Event
 ) -> RunOutcome | None:
     """How a run ended that SIGINT and SIGTERM stop, then cancel, then leave as it is; None for the last."""
     task = asyncio.ensure_future(run.carry_out())
@@ -153,13 +146,13 @@ async def until_interrupted(
             display.say(f"Left as it is: --resume {path} continues, --cancel {path} cancels what runs.")
             return None
         except Exception:
-            if state.topics or state.brokers:
+            if state.has_throttles:
                 display.say(f"Throttles are still set: --resume {path} continues, --cancel {path} removes them.")
             raise
 
 
 def end_of(
-    outcome: RunOutcome | None, what: str, reasons: Mapping[str, str], state: RunState, path: Path, display: RunDisplay
+    outcome: RunOutcome | None, what: str, reasons: Mapping[str, str], state: AnyState, path: Path, display: RunDisplay
 ) -> int:
     """Says how a run ended; the exit code. what: is moved. reasons: by name, why something failed, "" if it did not."""
     if outcome is None:

@@ -200,7 +200,7 @@ def _refuse_overwriting(path: Path, options: argparse.Namespace) -> None:
         raise CommandFailed(f"{path} would be overwritten: {error}") from None
     if is_of_directories(text) != bool(options.log_dirs or options.drain_log_dirs) and before.pending:
         raise CommandFailed(f"{path} is of another kind of rebalance, which has not ended: give another --state")
-    if not before.is_finished and (before.topics or before.brokers):
+    if not before.is_finished and before.has_throttles:
         raise CommandFailed(
             f"{path} is of an execution whose throttles are set: --resume {path} continues it, --cancel {path} ends it"
         )

@@ -242,7 +242,7 @@ async def execute(request: PageRequest) -> PlannedChange:
     throttle = request.number("throttle", 0) * MEGABYTE or None
     limits = BatchLimits(request.number("batch", DEFAULT_BATCH_PARTITIONS, least=1), DEFAULT_BATCH_BYTES)
     before = jobs_of(request).interrupted(request.cluster.name)
-    if before is not None and (before.topics or before.brokers):
+    if before is not None and before.has_throttles:
         raise BadParameter("An interrupted rebalance has left throttles: resume or cancel it first")
     try:
         looked = await proposed(request, wanted)

@@ -24,7 +24,7 @@ from kafka_py.operations.rebalancing.plan_file import StepState
 from kafka_py.operations.rebalancing.progress import RunOutcome, RunProgress, seconds_left
 from kafka_py.operations.rebalancing.run_tools import FIRST_PAUSE_S, GRACE_POLLS, LONGEST_PAUSE_S
 from kafka_py.operations.rebalancing.throttles import LOG_DIR_RATE
-from kafka_py.operations.rebalancing.throttling import clear_throttles, set_throttles
+from kafka_py.operations.rebalancing.throttling import clear_broker_throttles, set_broker_throttles
 
 MOST_STARTS = 3
 """How often a move is begun that its broker ends without a result."""
@@ -119,7 +119,7 @@ class DirectoriesRun:
         tools, rate = self._tools, {LOG_DIR_RATE: str(self.state.throttle)}
         brokers = [str(broker) for broker in sorted({move.replica.broker for move in batch}) if broker in live]
         throttled = dict.fromkeys(brokers, rate) if self.state.throttle is not None else {}
-        await set_throttles(self.state, tools.settings, lambda: tools.keep(self.state), tools.pause, {}, throttled)
+        await set_broker_throttles(self.state, tools.settings, lambda: tools.keep(self.state), tools.pause, throttled)
         await self._wait(batch)
         await self._clear()
         await tools.keep(self.state)
@@ -218,7 +218,7 @@ async def check_begin(state: DirectoriesState, tools: DirectoryTools) -> None:
     others = sorted(
         replica for replica, place in places_of(snapshot.log_dirs).items()
         if place.future is not None and replica.broker in concerned
-        and (replica not in state.steps or state.steps[replica].move.target != place.future)
+        and (replica not in state.steps or state.steps[replica].change.target != place.future)
     )  # fmt: skip
     if others:
         raise RebalanceRefused(
@@ -233,7 +233,7 @@ async def clear_directory_throttles(state: DirectoriesState, tools: DirectoryToo
     async def live() -> Collection[int]:
         return (await tools.look()).nodes
 
-    await clear_throttles(state, tools.settings, lambda: tools.keep(state), tools.pause, live)
+    await clear_broker_throttles(state, tools.settings, lambda: tools.keep(state), tools.pause, live)
 
 
 async def cancel_directories(state: DirectoriesState, tools: DirectoryTools) -> list[ReplicaId]:
@@ -252,8 +252,8 @@ async def cancel_directories(state: DirectoriesState, tools: DirectoryTools) -> 
         places = places_of(snapshot.log_dirs)
         is_late = tools.clock.monotonic_s() - began_s > PATIENCE_S
         moving = {
-            replica: step.move.source for replica, step in state.steps.items()
-            if replica not in refused and (place := places.get(replica)) and place.future == step.move.target
+            replica: step.change.source for replica, step in state.steps.items()
+            if replica not in refused and (place := places.get(replica)) and place.future == step.change.target
         }  # fmt: skip
         if not moving and (is_late or concerned <= snapshot.log_dirs.keys()):
             break

@@ -84,6 +84,10 @@ class DirectoryMove(NamedTuple):
     target: str
     size_bytes: int
 
+    @property
+    def moved_bytes(self) -> int:
+        return self.size_bytes
+
 
 class DirectoryLoad(NamedTuple):
     """What a directory holds, and the range of bytes that is wanted; None where nothing is wanted of it."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,8 @@ from kafka_py.operations.directories.model import DirectoriesProposal, Directory
 from kafka_py.operations.rebalancing.batches import BatchLimits
 from kafka_py.operations.rebalancing.model import RebalanceRefused
 from kafka_py.operations.rebalancing.plan_file import (
-    Overrides,
-    OwnValues,
+    PlanStep,
+    RunState,
     StepState,
     overrides_of,
     own_values_of,
@@ -29,55 +28,17 @@ KIND = "log-dirs"
 FILE_VERSION = 1
 
 
-@dataclass(slots=True)
-class DirectoryStep:
-    """One replica of the plan. reason: why it failed."""
+class DirectoriesState(RunState[ReplicaId, DirectoryMove]):
+    """All of a plan for log directories: these moves have no throttles by topic."""
 
-    move: DirectoryMove
-    state: StepState = StepState.PENDING
-    reason: str = ""
-
-
-@dataclass(slots=True)
-class DirectoriesState:
-    """All of a plan. throttle: bytes per second, None for none.
-
-    brokers: what those that are throttled now had before. set_brokers: what they were given. topics, set_topics: always
-    empty; these moves have no throttles by topic.
-    """
-
-    cluster_id: str | None
-    steps: dict[ReplicaId, DirectoryStep]
-    throttle: int | None = None
-    limits: BatchLimits = field(default_factory=BatchLimits)
-    topics: Overrides = field(default_factory=dict)
-    brokers: Overrides = field(default_factory=dict)
-    set_topics: OwnValues = field(default_factory=dict)
-    set_brokers: OwnValues = field(default_factory=dict)
-    is_finished: bool = False
-
-    @property
-    def pending(self) -> list[DirectoryMove]:
-        return [step.move for step in self.steps.values() if step.state is StepState.PENDING]
-
-    def count(self, state: StepState) -> int:
-        return sum(step.state is state for step in self.steps.values())
-
-    @property
-    def total_bytes(self) -> int:
-        return sum(step.move.size_bytes for step in self.steps.values())
-
-    @property
-    def settled_bytes(self) -> int:
-        """The bytes of what is no longer pending."""
-        return sum(step.move.size_bytes for step in self.steps.values() if step.state is not StepState.PENDING)
+    __slots__ = ()
 
 
 def new_directories_state(
     proposal: DirectoriesProposal, cluster_id: str | None, throttle: int | None, limits: BatchLimits
 ) -> DirectoriesState:
     """The state of a plan of which nothing is done."""
-    steps = {move.replica: DirectoryStep(move) for move in proposal.moves}
+    steps = {move.replica: PlanStep(move) for move in proposal.moves}
     return DirectoriesState(cluster_id, steps, throttle, limits)
 
 
@@ -94,7 +55,7 @@ def directories_text(state: DirectoriesState) -> str:
     """The file."""
     rows = [
         {"topic": id_.partition.topic, "partition": id_.partition.partition, "broker": id_.broker,
-         "source": step.move.source, "target": step.move.target, "size_bytes": step.move.size_bytes,
+         "source": step.change.source, "target": step.change.target, "size_bytes": step.change.size_bytes,
          "state": str(step.state), **({"reason": step.reason} if step.reason else {})}
         for id_, step in state.steps.items()
     ]  # fmt: skip
@@ -115,7 +76,7 @@ def parse_directories(text: str) -> DirectoriesState:
             raise RebalanceRefused(f"The file has version {document['version']}, {FILE_VERSION} is wanted")
         steps = [_step(row) for row in document["replicas"]]
         return DirectoriesState(
-            document["cluster_id"], {step.move.replica: step for step in steps}, document["throttle"],
+            document["cluster_id"], {step.change.replica: step for step in steps}, document["throttle"],
             BatchLimits(int(document["batch_replicas"]), int(document["batch_bytes"])),
             brokers=overrides_of(document["throttled_brokers"]),
             set_brokers=own_values_of(document["set_brokers"]), is_finished=bool(document["finished"]),
@@ -124,10 +85,10 @@ def parse_directories(text: str) -> DirectoriesState:
         raise RebalanceRefused(f"This is not the state of a rebalance: {type(error).__name__}: {error}") from None
 
 
-def _step(row: Mapping[str, Any]) -> DirectoryStep:
+def _step(row: Mapping[str, Any]) -> PlanStep[DirectoryMove]:
     replica = ReplicaId(TopicPartition(str(row["topic"]), int(row["partition"])), int(row["broker"]))
     move = DirectoryMove(replica, str(row["source"]), str(row["target"]), int(row["size_bytes"]))
-    return DirectoryStep(move, StepState(row["state"]), str(row.get("reason", "")))
+    return PlanStep(move, StepState(row["state"]), str(row.get("reason", "")))
 
 
 def read_directories(path: Path) -> DirectoriesState:

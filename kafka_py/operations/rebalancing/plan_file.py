@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.operations.rebalancing.batches import BatchLimits
@@ -38,36 +38,43 @@ class StepState(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(slots=True)
-class PlannedStep:
-    """One partition of the plan. reason: why it failed."""
+class AnyChange(Protocol):
+    """What is done to one partition or replica."""
 
-    change: PartitionChange
+    @property
+    def moved_bytes(self) -> int: ...
+
+
+Id = TypeVar("Id")
+Change = TypeVar("Change", bound=AnyChange)
+
+
+@dataclass(slots=True)
+class PlanStep(Generic[Change]):
+    """One change of the plan. reason: why it failed."""
+
+    change: Change
     state: StepState = StepState.PENDING
     reason: str = ""
 
 
 @dataclass(slots=True)
-class PlanState:
-    """All of a plan. throttle: bytes per second, None for none.
+class RunState(Generic[Id, Change]):
+    """What every plan has, whatever it moves. throttle: bytes per second, None for none.
 
-    topics, brokers: what those that are throttled now had before. set_topics, set_brokers: what they were given.
+    brokers: what those that are throttled now had before. set_brokers: what they were given.
     """
 
     cluster_id: str | None
-    action: str
-    steps: dict[TopicPartition, PlannedStep]
-    elections: list[TopicPartition]
+    steps: dict[Id, PlanStep[Change]]
     throttle: int | None = None
     limits: BatchLimits = field(default_factory=BatchLimits)
-    topics: Overrides = field(default_factory=dict)
     brokers: Overrides = field(default_factory=dict)
-    set_topics: OwnValues = field(default_factory=dict)
     set_brokers: OwnValues = field(default_factory=dict)
     is_finished: bool = False
 
     @property
-    def pending(self) -> list[PartitionChange]:
+    def pending(self) -> list[Change]:
         return [step.change for step in self.steps.values() if step.state is StepState.PENDING]
 
     def count(self, state: StepState) -> int:
@@ -80,17 +87,36 @@ class PlanState:
     @property
     def settled_bytes(self) -> int:
         """The bytes of what is no longer pending."""
-        return sum(
-            step.change.moved_bytes for step in self.steps.values() if step.state is not StepState.PENDING
-        )
+        return sum(step.change.moved_bytes for step in self.steps.values() if step.state is not StepState.PENDING)
+
+    @property
+    def has_throttles(self) -> bool:
+        """Whether throttles of the plan are set."""
+        return bool(self.brokers)
+
+
+@dataclass(slots=True)
+class PlanState(RunState[TopicPartition, PartitionChange]):
+    """All of a plan for partitions. topics, set_topics: as brokers and set_brokers, of topics that are throttled."""
+
+    action: str = field(kw_only=True)
+    elections: list[TopicPartition] = field(default_factory=list, kw_only=True)
+    topics: Overrides = field(default_factory=dict, kw_only=True)
+    set_topics: OwnValues = field(default_factory=dict, kw_only=True)
+
+    @property
+    def has_throttles(self) -> bool:
+        """Whether throttles of the plan are set."""
+        return bool(self.brokers or self.topics)
 
 
 def new_state(
     proposal: Proposal, cluster_id: str | None, throttle: int | None, limits: BatchLimits
 ) -> PlanState:
     """The state of a plan of which nothing is done."""
-    steps = {change.partition: PlannedStep(change) for change in proposal.changes}
-    return PlanState(cluster_id, str(proposal.request.action), steps, list(proposal.elections), throttle, limits)
+    steps = {change.partition: PlanStep(change) for change in proposal.changes}
+    action, elections = str(proposal.request.action), list(proposal.elections)
+    return PlanState(cluster_id, steps, throttle, limits, action=action, elections=elections)
 
 
 def state_text(state: PlanState) -> str:
@@ -119,23 +145,24 @@ def parse_state(text: str) -> PlanState:
             raise RebalanceRefused(f"The file has version {document['version']}, {FILE_VERSION} is wanted")
         steps = [_step(row) for row in document["partitions"]]
         return PlanState(
-            document["cluster_id"], document["action"], {step.change.partition: step for step in steps},
-            [TopicPartition(str(topic), int(number)) for topic, number in document["elections"]],
-            document["throttle"], BatchLimits(int(document["batch_partitions"]), int(document["batch_bytes"])),
-            overrides_of(document["throttled_topics"]), overrides_of(document["throttled_brokers"]),
-            own_values_of(document.get("set_topics", {})), own_values_of(document.get("set_brokers", {})),
-            bool(document["finished"]),
+            document["cluster_id"], {step.change.partition: step for step in steps}, document["throttle"],
+            BatchLimits(int(document["batch_partitions"]), int(document["batch_bytes"])),
+            overrides_of(document["throttled_brokers"]), own_values_of(document.get("set_brokers", {})),
+            bool(document["finished"]), action=document["action"],
+            elections=[TopicPartition(str(topic), int(number)) for topic, number in document["elections"]],
+            topics=overrides_of(document["throttled_topics"]),
+            set_topics=own_values_of(document.get("set_topics", {})),
         )  # fmt: skip
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RebalanceRefused(f"This is not the state of a rebalance: {type(error).__name__}: {error}") from None
 
 
-def _step(row: Mapping[str, Any]) -> PlannedStep:
+def _step(row: Mapping[str, Any]) -> PlanStep[PartitionChange]:
     change = PartitionChange(
         TopicPartition(str(row["topic"]), int(row["partition"])), _ids(row["before"]), _ids(row["after"]),
         int(row["size_bytes"]),
     )  # fmt: skip
-    return PlannedStep(change, StepState(row["state"]), str(row.get("reason", "")))
+    return PlanStep(change, StepState(row["state"]), str(row.get("reason", "")))
 
 
 def _ids(values: Sequence[Any]) -> tuple[int, ...]:

@@ -23,38 +23,59 @@ SEEN_POLLS, SEEN_PAUSE_S = 50, 0.1
 """A broker tells its settings as they were until it is notified of the change: what is told then is not what is set."""
 
 
-class ThrottledState(Protocol):
-    """What a run keeps of its throttles: the values that topics and brokers had before, and those that it has given.
+class ThrottledBrokers(Protocol):
+    """What a run keeps of its throttles: the values that brokers had before, and those that it has given.
 
     A run that is killed has set the last one or the one before. A state file of an older release has none of them; then
     all settings are restored.
     """
 
-    topics: Overrides
     brokers: Overrides
-    set_topics: OwnValues
     set_brokers: OwnValues
+
+
+class ThrottledState(ThrottledBrokers, Protocol):
+    """The same of a run that throttles replicas of topics as well."""
+
+    topics: Overrides
+    set_topics: OwnValues
 
 
 async def set_throttles(
     state: ThrottledState, carrier: SettingsCarrier, keep: Keep, pause: Pause, topics: Wanted, brokers: Wanted
 ) -> None:
     """Writes down what was set before, then sets the throttles of a batch."""
-    seen_topics, seen_brokers = await _seen(carrier, TOPICS, topics), await _seen(carrier, BROKERS, brokers)
-    state.topics = before_all(state.topics, state.set_topics, seen_topics)
-    state.brokers = before_all(state.brokers, state.set_brokers, seen_brokers)
+    seen = await _seen(carrier, TOPICS, topics)
+    await _note_brokers(state, carrier, brokers)
+    state.topics = before_all(state.topics, state.set_topics, seen)
     merged = {
         topic: {one: merged_replicas(state.topics[topic][one], value) for one, value in settings.items()}
         for topic, settings in topics.items()
     }
     state.set_topics = _over(state.set_topics, merged)
-    state.set_brokers = _over(state.set_brokers, brokers)
     await keep()
     if brokers:
         await carrier.alter(BROKERS, brokers)
     if topics:
         await carrier.alter(TOPICS, merged)
     await _until_told(carrier, brokers, pause)
+
+
+async def set_broker_throttles(
+    state: ThrottledBrokers, carrier: SettingsCarrier, keep: Keep, pause: Pause, brokers: Wanted
+) -> None:
+    """The same for a run that throttles brokers only."""
+    await _note_brokers(state, carrier, brokers)
+    await keep()
+    if brokers:
+        await carrier.alter(BROKERS, brokers)
+    await _until_told(carrier, brokers, pause)
+
+
+async def _note_brokers(state: ThrottledBrokers, carrier: SettingsCarrier, brokers: Wanted) -> None:
+    """What brokers have now, and what they are to be given."""
+    state.brokers = before_all(state.brokers, state.set_brokers, await _seen(carrier, BROKERS, brokers))
+    state.set_brokers = _over(state.set_brokers, brokers)
 
 
 async def _until_told(carrier: SettingsCarrier, brokers: Mapping[str, Settings], pause: Pause) -> None:
@@ -114,25 +135,42 @@ def still_ours(before: Overrides, ours: OwnValues, seen: Overrides) -> dict[str,
     return found
 
 
+Live = Callable[[], Awaitable[Collection[int]]]
+"""The brokers that are live now."""
+
+
 async def clear_throttles(
-    state: ThrottledState,
-    carrier: SettingsCarrier,
-    keep: Keep,
-    pause: Pause,
-    live: Callable[[], Awaitable[Collection[int]]],
+    state: ThrottledState, carrier: SettingsCarrier, keep: Keep, pause: Pause, live: Live
 ) -> None:
     """Restores what was set before the throttles; those of brokers that are not live stay in the state."""
     if not state.topics and not state.brokers:
         return
-    alive = set(map(str, await live()))
-    reached = {name: settings for name, settings in state.brokers.items() if name in alive}
-    for kind, before, ours in ((TOPICS, state.topics, state.set_topics), (BROKERS, reached, state.set_brokers)):
-        due = still_ours(before, ours, await _seen(carrier, kind, before))
-        if due:
-            await carrier.alter(kind, due)
-        if kind == BROKERS:
-            await _until_told(carrier, due, pause)
+    alive = await live()
+    due = still_ours(state.topics, state.set_topics, await _seen(carrier, TOPICS, state.topics))
+    if due:
+        await carrier.alter(TOPICS, due)
     state.topics, state.set_topics = {}, {}
+    await _restore_brokers(state, carrier, pause, alive)
+    await keep()
+
+
+async def clear_broker_throttles(
+    state: ThrottledBrokers, carrier: SettingsCarrier, keep: Keep, pause: Pause, live: Live
+) -> None:
+    """The same for a run that throttles brokers only."""
+    if state.brokers:
+        await _restore_brokers(state, carrier, pause, await live())
+        await keep()
+
+
+async def _restore_brokers(
+    state: ThrottledBrokers, carrier: SettingsCarrier, pause: Pause, live: Collection[int]
+) -> None:
+    alive = set(map(str, live))
+    reached = {name: settings for name, settings in state.brokers.items() if name in alive}
+    due = still_ours(reached, state.set_brokers, await _seen(carrier, BROKERS, reached))
+    if due:
+        await carrier.alter(BROKERS, due)
+    await _until_told(carrier, due, pause)
     state.brokers = {name: settings for name, settings in state.brokers.items() if name not in reached}
     state.set_brokers = {name: settings for name, settings in state.set_brokers.items() if name in state.brokers}
-    await keep()

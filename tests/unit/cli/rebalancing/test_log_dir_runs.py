@@ -7,7 +7,8 @@ from kafka_py.cli.common.command import CommandFailed, UsageError
 from kafka_py.cli.rebalancing.log_dir_runs import directories_request
 from kafka_py.cli.umbrella import rebalance
 from kafka_py.operations.directories.model import DirectoriesRequest, DirectoryId, DirectoryMove, ReplicaId
-from kafka_py.operations.directories.plan_file import DirectoriesState, DirectoryStep, write_directories
+from kafka_py.operations.directories.plan_file import DirectoriesState, write_directories
+from kafka_py.operations.rebalancing.plan_file import PlanStep
 
 
 @pytest.mark.parametrize(
@@ -50,7 +51,7 @@ def test_moves_between_directories_are_a_plan_of_their_own(words):
 
 def test_the_state_of_an_execution_whose_throttles_are_set_is_not_overwritten(tmp_path):
     move = DirectoryMove(ReplicaId(TopicPartition("t", 0), 1), "/a", "/b", 5)
-    state = DirectoriesState("c", {move.replica: DirectoryStep(move)}, 7, brokers={"1": {"rate": None}})
+    state = DirectoriesState("c", {move.replica: PlanStep(move)}, 7, brokers={"1": {"rate": None}})
     path = tmp_path / "s"
     write_directories(path, state)
     before = path.read_bytes()

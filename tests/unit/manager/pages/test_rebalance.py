@@ -17,14 +17,14 @@ from kafka_py.manager.web.dispatch import CHANGED_SINCE
 from kafka_py.manager.web.requests import BadParameter, PageRequest
 from kafka_py.operations.rebalancing.batches import BatchLimits
 from kafka_py.operations.rebalancing.model import BrokerLoad, PartitionChange, Proposal, RebalanceRefused
-from kafka_py.operations.rebalancing.plan_file import PlannedStep, PlanState, write_state
+from kafka_py.operations.rebalancing.plan_file import PlanState, PlanStep, write_state
 
 PATH = "/clusters/test/rebalance"
 
 
 def interrupted_state():
-    step = PlannedStep(PartitionChange(TopicPartition("<b>", 0), (0,), (1,), 5))
-    return PlanState("c", "rebalance", {step.change.partition: step}, [], None, BatchLimits())
+    step = PlanStep(PartitionChange(TopicPartition("<b>", 0), (0,), (1,), 5))
+    return PlanState("c", {step.change.partition: step}, None, BatchLimits(), action="rebalance")
 
 
 def test_the_form_is_there_and_nothing_runs(played):

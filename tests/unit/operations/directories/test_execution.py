@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from kafka_py.base.ids import TopicPartition
 from kafka_py.operations.directories.execution import MOST_STARTS, DirectoriesRun, cancel_directories
 from kafka_py.operations.directories.model import DirectoryMove, ReplicaId
-from kafka_py.operations.directories.plan_file import DirectoriesState, DirectoryStep, parse_directories
+from kafka_py.operations.directories.plan_file import DirectoriesState, parse_directories
 from kafka_py.operations.rebalancing.batches import BatchLimits
 from kafka_py.operations.rebalancing.execution import PATIENCE_S
 from kafka_py.operations.rebalancing.model import RebalanceRefused
-from kafka_py.operations.rebalancing.plan_file import StepState
+from kafka_py.operations.rebalancing.plan_file import PlanStep, StepState
 from kafka_py.operations.rebalancing.progress import RunOutcome
 from kafka_py.operations.rebalancing.throttles import LOG_DIR_RATE
 from kafka_py.testing.fakes.reassigning_cluster import RunKilled
@@ -31,7 +31,7 @@ def made(throttle=1000, **more):
     """Two brokers, and the plan that moves all their replicas from /a to /b."""
     moves = [DirectoryMove(replica(number), "/a", "/b", 100) for number in range(COUNT)]
     brokers = MovingDirectories({move.replica: "/a" for move in moves}, ["/a", "/b", "/c"], **more)
-    steps = {move.replica: DirectoryStep(move) for move in moves}
+    steps = {move.replica: PlanStep(move) for move in moves}
     return brokers, DirectoriesState("c", steps, throttle, BatchLimits(3, 10_000))
 
 

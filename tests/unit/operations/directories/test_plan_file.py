@@ -14,7 +14,6 @@ from kafka_py.operations.directories.look_input import ReplicaPlace, places_of, 
 from kafka_py.operations.directories.model import DirectoriesRequest, DirectoryId, DirectoryMove, PlanReplica, ReplicaId
 from kafka_py.operations.directories.plan_file import (
     DirectoriesState,
-    DirectoryStep,
     directories_text,
     is_of_directories,
     new_directories_state,
@@ -26,7 +25,7 @@ from kafka_py.operations.directories.planner import propose
 from kafka_py.operations.directories.settling import MoveVerdict, next_moves, verdict_of
 from kafka_py.operations.rebalancing.batches import BatchLimits
 from kafka_py.operations.rebalancing.model import RebalanceRefused
-from kafka_py.operations.rebalancing.plan_file import StepState, parse_state
+from kafka_py.operations.rebalancing.plan_file import PlanStep, StepState, parse_state
 
 T0, T1 = TopicPartition("größer", 0), TopicPartition("t", 1)
 MOVE = DirectoryMove(ReplicaId(T0, 1), "/a", "/b", 100)
@@ -35,8 +34,8 @@ BOTH = {"/a": FINE, "/b": FINE, "/c": FINE}
 
 
 def state():
-    failed = DirectoryStep(DirectoryMove(ReplicaId(T1, 2), "/c", "/d", 5), StepState.FAILED, "no")
-    steps = {MOVE.replica: DirectoryStep(MOVE), failed.move.replica: failed}
+    failed = PlanStep(DirectoryMove(ReplicaId(T1, 2), "/c", "/d", 5), StepState.FAILED, "no")
+    steps = {MOVE.replica: PlanStep(MOVE), failed.change.replica: failed}
     return DirectoriesState("c", steps, 7, BatchLimits(3, 10), brokers={"1": {"rate": None}})
 
 

@@ -12,7 +12,7 @@ from kafka_py.operations.rebalancing.cancelling import cancel_plan
 from kafka_py.operations.rebalancing.carriers import BROKERS, TOPICS
 from kafka_py.operations.rebalancing.execution import PATIENCE_S, RebalanceRun
 from kafka_py.operations.rebalancing.model import PartitionChange, RebalanceRefused
-from kafka_py.operations.rebalancing.plan_file import PlannedStep, PlanState, StepState, parse_state
+from kafka_py.operations.rebalancing.plan_file import PlanState, PlanStep, StepState, parse_state
 from kafka_py.operations.rebalancing.progress import RunOutcome
 from kafka_py.operations.rebalancing.throttles import FOLLOWER_RATE, LEADER_RATE, LEADER_REPLICAS
 from kafka_py.testing.fakes.reassigning_cluster import ReassigningCluster, RunKilled
@@ -29,8 +29,9 @@ def made(throttle=1000, **more):
     before = {partition(number): (0, 1) for number in range(COUNT)}
     after = {tp: (1, 2 + tp.partition % 2) for tp in before}
     after[partition(0)] = (1, 0)
-    steps = {tp: PlannedStep(PartitionChange(tp, before[tp], after[tp], 100)) for tp in before}
-    return ReassigningCluster(before, **more), PlanState("c", "rebalance", steps, [], throttle, BatchLimits(3, 10_000))
+    steps = {tp: PlanStep(PartitionChange(tp, before[tp], after[tp], 100)) for tp in before}
+    state = PlanState("c", steps, throttle, BatchLimits(3, 10_000), action="rebalance")
+    return ReassigningCluster(before, **more), state
 
 
 def run(cluster, state):

@@ -11,7 +11,7 @@ from kafka_py.operations.rebalancing.carriers import BROKERS, TOPICS
 from kafka_py.operations.rebalancing.execution import RebalanceRun
 from kafka_py.operations.rebalancing.model import PartitionChange, RebalanceRefused
 from kafka_py.operations.rebalancing.other_users import belongs_to, cancelled_order, changed_by_others, is_between
-from kafka_py.operations.rebalancing.plan_file import PlannedStep, PlanState, StepState, parse_state
+from kafka_py.operations.rebalancing.plan_file import PlanState, PlanStep, StepState, parse_state
 from kafka_py.operations.rebalancing.progress import RunOutcome
 from kafka_py.testing.fakes.reassigning_cluster import ReassigningCluster, RunKilled
 
@@ -20,8 +20,8 @@ CHANGE = PartitionChange(T[0], (0, 1), (1, 2), 100)
 
 
 def made(after=(1, 2), before=(0, 1), throttle=1000, **more):
-    steps = {tp: PlannedStep(PartitionChange(tp, before, after, 100)) for tp in T}
-    state = PlanState("c", "rebalance", steps, [], throttle, BatchLimits(1, 10_000))
+    steps = {tp: PlanStep(PartitionChange(tp, before, after, 100)) for tp in T}
+    state = PlanState("c", steps, throttle, BatchLimits(1, 10_000), action="rebalance")
     return ReassigningCluster(dict.fromkeys(T, before), **more), state
 
 

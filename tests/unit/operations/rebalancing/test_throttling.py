@@ -9,7 +9,7 @@ from kafka_py.operations.rebalancing.batches import BatchLimits
 from kafka_py.operations.rebalancing.carriers import BROKERS, TOPICS
 from kafka_py.operations.rebalancing.execution import RebalanceRun
 from kafka_py.operations.rebalancing.model import PartitionChange
-from kafka_py.operations.rebalancing.plan_file import PlannedStep, PlanState, parse_state, state_text
+from kafka_py.operations.rebalancing.plan_file import PlanState, PlanStep, parse_state, state_text
 from kafka_py.operations.rebalancing.progress import RunOutcome
 from kafka_py.operations.rebalancing.throttles import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
 from kafka_py.operations.rebalancing.throttling import before_all, merged_replicas, still_ours
@@ -19,8 +19,8 @@ T = [TopicPartition("t", number) for number in range(3)]
 
 
 def made(**more):
-    steps = {tp: PlannedStep(PartitionChange(tp, (0, 1), (1, 2), 100)) for tp in T}
-    state = PlanState("c", "rebalance", steps, [], 1000, BatchLimits(1))
+    steps = {tp: PlanStep(PartitionChange(tp, (0, 1), (1, 2), 100)) for tp in T}
+    state = PlanState("c", steps, 1000, BatchLimits(1), action="rebalance")
     return ReassigningCluster(dict.fromkeys(T, (0, 1)), **more), state
 
 
@@ -58,11 +58,11 @@ def test_replicas_that_a_topic_throttles_already_stay_throttled_during_a_batch()
 
 def test_the_throttles_of_a_batch_are_removed_before_the_next_one():
     afters = {T[0]: (1, 2), T[1]: (0, 3)}
-    steps = {tp: PlannedStep(PartitionChange(tp, (0, 1), after, 100)) for tp, after in afters.items()}
+    steps = {tp: PlanStep(PartitionChange(tp, (0, 1), after, 100)) for tp, after in afters.items()}
     cluster = ReassigningCluster(dict.fromkeys(afters, (0, 1)))
     seen = []
     cluster.on_pause = lambda: seen.append([name for name, own in cluster.settings[BROKERS].items() if own])
-    assert run(cluster, PlanState("c", "rebalance", steps, [], 1000, BatchLimits(1))) is RunOutcome.COMPLETE
+    assert run(cluster, PlanState("c", steps, 1000, BatchLimits(1), action="rebalance")) is RunOutcome.COMPLETE
     assert {tuple(sorted(each)) for each in seen if each} == {("0", "1", "2"), ("0", "1", "3")}
 
 
