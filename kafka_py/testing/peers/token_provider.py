@@ -69,7 +69,7 @@ class TokenProvider:
     """keys: those that its endpoint shows; the last one signs. clients: names and secrets.
 
     key_requests, token_requests: so many were answered. is_down: requests are answered with status 503, as are so many
-    of the next ones as `refusals` says.
+    of the next ones as `refusals` says. redirects: path -> the URL that a request for it is sent to, with status 307.
     """
 
     def __init__(self, clients: Mapping[str, str] | None = None, port: int = 0) -> None:
@@ -78,6 +78,7 @@ class TokenProvider:
         self.key_requests = self.token_requests = 0
         self.is_down = False
         self.refusals = 0
+        self.redirects: dict[str, str] = {}
         self.lifetime_s = 600.0
         self._server = ThreadingHTTPServer(("127.0.0.1", port), _handler(self))
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
@@ -144,8 +145,11 @@ def _handler(provider: TokenProvider) -> type[BaseHTTPRequestHandler]:
             self._answer(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
 
         def _answer(self, body: bytes) -> None:
-            status, content = provider.answer(self.path, dict(self.headers), body)
+            moved = provider.redirects.get(self.path)
+            status, content = (307, b"") if moved else provider.answer(self.path, dict(self.headers), body)
             self.send_response(status)
+            if moved:
+                self.send_header("Location", moved)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()

@@ -12,7 +12,7 @@ import pytest
 
 from kafka_py.manager.identity.oidc.settings import OidcSettings
 from kafka_py.testing.clock import ManualClock
-from kafka_py.testing.peers.token_provider import TokenProvider, signed
+from kafka_py.testing.peers.token_provider import TokenProvider, public, signed
 
 CLIENT, SECRET = "kafka-manager", "s3cret:/ +"
 ENCODED_SECRET = "s3cret%3A%2F+%2B"
@@ -22,7 +22,8 @@ PUBLIC_URL = "http://localhost"
 class CodeProvider(TokenProvider):
     """id_claims: of the next ID tokens, over those of a good one. more: what userinfo has. key: that signs.
 
-    metadata: over the usual ones; None leaves one out.
+    metadata: over the usual ones; None leaves one out. sizes: path -> bytes that its answer has, blanks at its end
+    included. paths: of all requests that were answered. shown_keys: path -> keys that are there instead of `keys`.
     """
 
     def __init__(self, clock: ManualClock, tls: ssl.SSLContext | None = None) -> None:
@@ -31,6 +32,9 @@ class CodeProvider(TokenProvider):
         self.id_claims: dict[str, Any] = {"preferred_username": "ann", "groups": ["kafka-admins"]}
         self.more: dict[str, Any] = {}
         self.metadata: dict[str, Any] = {}
+        self.sizes: dict[str, int] = {}
+        self.paths: list[str] = []
+        self.shown_keys: dict[str, list[Any]] = {}
         self.algorithm = "RS256"
         self.key: Any = None
         self._codes: dict[str, dict[str, str]] = {}
@@ -54,6 +58,13 @@ class CodeProvider(TokenProvider):
         return OidcSettings(self.url, CLIENT, public_url=PUBLIC_URL, **given)
 
     def answer(self, path: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
+        self.paths.append(path)
+        status, content = self._usual_answer(path, headers, body)
+        return status, content.ljust(self.sizes.get(path, 0))
+
+    def _usual_answer(self, path: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
+        if path in self.shown_keys:
+            return 200, public(*self.shown_keys[path])
         if self.is_down:
             return 503, b"{}"
         if path == "/.well-known/openid-configuration":

@@ -1,7 +1,6 @@
 """Whole logins through the application, with a provider on a socket and a browser that is played."""
 
 import asyncio
-import json
 import socket
 import ssl
 from collections.abc import Callable, Iterator
@@ -25,28 +24,10 @@ from kafka_py.testing.peers.token_provider import rsa_key
 from kafka_py.testing.web_manager import CalledManager
 
 from .conftest import CodeProvider
+from .played_logins import back, begun, entries, logged_in
 
 PASSWORD = "a long password"
 Played = Callable[..., None]
-
-
-async def begun(manager: CalledManager, wanted: str = "/") -> str:
-    """The URL at the provider."""
-    away = await manager.get("/login/oidc", params={"next": wanted})
-    assert away.status_code == 303, away.text
-    return away.headers["location"]
-
-
-async def back(manager: CalledManager, answer: dict[str, str]) -> httpx.Response:
-    return await manager.get("/login/oidc/callback", params=answer)
-
-
-async def logged_in(manager: CalledManager, provider: CodeProvider, wanted: str = "/") -> httpx.Response:
-    return await back(manager, provider.approve(await begun(manager, wanted)))
-
-
-def entries(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "audit.jsonl").read_text().splitlines()]
 
 
 def test_a_login_ends_on_the_page_that_was_asked_for(played: Played, provider: CodeProvider, tmp_path: Path) -> None:
