@@ -31,6 +31,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.supervision import Supervisor
 from kafka_py.base.turns import next_turn
+from kafka_py.broker.observe.metrics_http import MetricsServer
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.broker.settings.topic_configs import TopicConfigs
 from kafka_py.controller.configs import ControllerOptions
@@ -383,6 +384,8 @@ async def hosted_rows(table: Table, broker: LocalBroker, named: Named, ids: dict
     await table.row("broker: Metadata of all topics", "each request", lambda: peer.ask(every))
     await stampede_row(table, broker, peer, metadata, every)
     await fetch_rows(table, broker, peer, named)
+    scraped = MetricsServer("127.0.0.1", 0, broker.server.registry)
+    await table.row("broker: scrape of the metrics", "each scrape", scraped.scrape)
     await table.row("broker: shrink_isrs", "replica.lag.time.max.ms / 2", node.replicas.fetches.shrink_isrs)
     await table.row("broker: high watermark checkpoint", "5 s", broker.server._checkpoint_high_watermarks)
     peer.close()

@@ -17,7 +17,7 @@ computed: histograms.py, samples.py.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from kafka_py.base.clock import Clock
@@ -112,6 +112,15 @@ class MetricTable:
         self.settle()
         for row in self.rows():
             row.tick(self, now_ms)
+
+    def counting(self) -> Generator[None, None, Mapping[str, Value]]:
+        """Counts what a gauge would count by a look at all of very many things.
+
+        In steps, for those who have something else to do in between. Returns the values by the attributes of their
+        rows; the other rows are read one by one, as all are by those who do not call this.
+        """
+        yield from ()
+        return {}
 
     def read(self) -> Iterator[Reading]:
         """The beans of this table, each with the values it has now."""
@@ -208,8 +217,14 @@ class MetricRegistry:
 
     def settle(self) -> None:
         """Has all tables count what they only noted down; that may bring new tables about."""
+        for _ in self.settling():
+            pass
+
+    def settling(self) -> Iterator[None]:
+        """`settle` table by table, for those who have something else to do in between."""
         for table in self.tables():
             table.settle()
+            yield
 
     def tick(self) -> None:
         """Move all averages on: a window is over."""

@@ -118,7 +118,7 @@ class AddressMetrics(Fleet, group="kafka.server:type=socket-server-metrics", att
     def __init__(self, registry: MetricRegistry, addresses: AddressRates) -> None:
         def measured() -> Iterable[tuple[Sequence[str], Callable[[], float]]]:
             now_ms = registry.clock.monotonic_ms()
-            for address, rate in addresses.rates.items():
+            for address, rate in list(addresses.rates.items()):
                 yield (address,), partial(rate.per_second, now_ms)
 
         super().__init__(registry, measured)

@@ -11,7 +11,8 @@ Source: docs/operations.md, "Metrics"; the text exposition format 0.0.4 of Prome
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from kafka_py.base.histograms import Histogram
@@ -22,11 +23,14 @@ from kafka_py.net.scraping.exposition import MetricFamilies, escaped, number_tex
 
 _log = logging.getLogger(__name__)
 
-_THINGS_PER_TURN = 100
-"""`render` yields after this many tables, or members of a fleet."""
+_THINGS_PER_STEP = 25
+"""`render` yields after this many members of a fleet, which take some tenths of a millisecond, and after each table."""
 _QUANTILES = (
     "50thPercentile", "75thPercentile", "95thPercentile", "98thPercentile", "99thPercentile", "999thPercentile"
 )  # fmt: skip
+
+_FleetGauge = tuple[list[str], str, Callable[[Any], Value]]
+"""The lines of a family, the name of its samples, and how to read one."""
 
 
 class Exposition:
@@ -35,18 +39,17 @@ class Exposition:
     def __init__(self, names: MetricNames | None = None) -> None:
         self.families = MetricFamilies()
         self._names = names or MetricNames()
+        self._escaped = _EscapedValues()
 
     def render(self, registry: MetricRegistry) -> Iterator[None]:
         """Takes every sample; yields where other work may run."""
-        registry.settle()
-        yield
-        for number, table in enumerate(registry.tables(), 1):
+        yield from registry.settling()
+        for table in registry.tables():
             if isinstance(table, Fleet):
                 yield from self._take_fleet(table)
             else:
                 yield from self._take(table)
-            if number % _THINGS_PER_TURN == 0:
-                yield
+            yield
 
     @property
     def text(self) -> str:
@@ -54,32 +57,39 @@ class Exposition:
         return self.families.text
 
     def _take_fleet(self, fleet: Fleet) -> Iterator[None]:
-        by_labels: dict[tuple[tuple[str, ...], str], list[tuple[list[str], str, Callable[[Any], Value]]]] = {}
+        by_form: dict[str, list[_FleetGauge]] = {}
         for row in fleet.gauges():
             assert row.of is not None
             for named in self._names_of(fleet, row, fleet.TAGS, "Value"):
                 family = self.families.of(named.name, named.kind, row.about)
-                by_labels.setdefault((named.labels, named.fixed), []).append((family.lines, named.name, row.of))
-        for number, (values, thing) in enumerate(fleet.things(), 1):
-            for (labels, fixed), gauges in by_labels.items():
-                text = _labels_text(labels, values, fixed)
-                try:
-                    for lines, name, read in gauges:
-                        lines.append(f"{name}{text} {read(thing)}")
-                except Exception as error:  # it may have been removed since `things` listed it
-                    _log.debug("%s%s: %r", fleet.GROUP, text, error)
-            if number % _THINGS_PER_TURN == 0:
-                yield
+                form = _labels_form(named.labels, named.fixed)
+                by_form.setdefault(form, []).append((family.lines, named.name, row.of))
+        things = iter(fleet.things())
+        while some := list(islice(things, _THINGS_PER_STEP)):
+            for form, gauges in by_form.items():
+                texts = [form % tuple([self._escaped[value] for value in values]) for values, _ in some]
+                for lines, name, read in gauges:
+                    try:
+                        lines += [f"{name}{text} {read(thing)}" for text, (_, thing) in zip(texts, some, strict=True)]
+                    except Exception:  # one of them may have been removed since `things` listed it
+                        lines += _lines_of_present(name, read, texts, [thing for _, thing in some])
+            yield
 
     def _take(self, table: MetricTable) -> Iterator[None]:
         tags = {tag: value for tag, value in table.tags.items() if value}
         tag_names, tag_values = tuple(tags), tuple(tags.values())
         texts: dict[tuple[tuple[str, ...], str], str] = {}
+        counted: Mapping[str, Value] = {}
+        if not tags:  # each of these may look at all partitions
+            counted = yield from self._counting(table)
         for row in table.rows():
             if not tags:
-                yield  # each of these may look at all partitions
+                yield
             try:
-                found = list(_ATTRIBUTES[type(row)](table, row))
+                if row.attribute in counted:
+                    found: list[tuple[str, Value]] = [("Value", counted[row.attribute])]
+                else:
+                    found = list(_ATTRIBUTES[type(row)](table, row))
             except Exception as error:  # one failing metric must not hide the others
                 _log.warning("The metric %s,name=%s cannot be read: %r", table.GROUP, row.name, error)
                 continue
@@ -93,6 +103,14 @@ class Exposition:
                     if text is None:
                         text = texts[key] = _labels_text(name.labels, tag_values, name.fixed)
                     self._add(name, row, text, value)
+
+    def _counting(self, table: MetricTable) -> Generator[None, None, Mapping[str, Value]]:
+        """What the table counts in steps; nothing where that fails: then its rows are read one by one."""
+        try:
+            return (yield from table.counting())
+        except Exception as error:
+            _log.warning("The metrics %s cannot be counted: %r", table.GROUP, error)
+            return {}
 
     def _names_of(
         self, table: MetricTable, row: MetricRow, tags: tuple[str, ...], attribute: str
@@ -112,6 +130,30 @@ class Exposition:
             family = self.families.of(f"{named.name}_info", "gauge", row.about)
             labels = _labels_text((*named.labels, "value"), (*tags.values(), text), named.fixed)
             family.lines.append(f"{family.name}{labels} 1")
+
+
+def _lines_of_present(
+    name: str, read: Callable[[Any], Value], texts: Sequence[str], things: Sequence[object]
+) -> Iterator[str]:
+    """The samples of those things that can be read."""
+    for text, thing in zip(texts, things, strict=True):
+        try:
+            yield f"{name}{text} {read(thing)}"
+        except Exception as error:
+            _log.debug("%s%s: %r", name, text, error)
+
+
+class _EscapedValues(dict[str, str]):
+    """Values of labels as they are written, each made once: a topic has many partitions, a number many topics."""
+
+    def __missing__(self, value: str) -> str:
+        text = self[value] = escaped(value)
+        return text
+
+
+def _labels_form(labels: Sequence[str], fixed: str) -> str:
+    """What `_labels_text` has, with %s for the values."""
+    return _labels_text(labels, ["%s"] * len(labels), fixed.replace("%", "%%"))
 
 
 def _labels_text(labels: Iterable[str], values: Iterable[str], fixed: str) -> str:

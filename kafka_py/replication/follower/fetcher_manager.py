@@ -114,7 +114,7 @@ class FetcherManager:
         if count == self._count:
             return
         self._count = count
-        partitions = [one.partition for fetcher in self.fetchers.values() for one in fetcher.followed.values()]
+        partitions = [one.partition for one in self.followed()]
         self.stop([partition.topic_partition for partition in partitions])
         self.start(partitions)
         self.end_idle()
@@ -177,8 +177,15 @@ class FetcherManager:
 
     # ---- gauges
 
+    def followed(self) -> list[PartitionFetchState]:
+        """Every followed partition."""
+        return [one for fetcher in self.fetchers.values() for one in fetcher.followed.values()]
+
+    def count_followed(self) -> int:
+        return sum(len(fetcher.followed) for fetcher in self.fetchers.values())
+
     def max_lag(self) -> int:
-        return max((one.lag for fetcher in self.fetchers.values() for one in fetcher.followed.values()), default=0)
+        return max((one.lag for one in self.followed()), default=0)
 
     def min_fetch_rate(self) -> float:
         return min((fetcher.metrics.fetch_rate() for fetcher in self.fetchers.values()), default=0.0)

@@ -7,13 +7,27 @@ Source: docs/reference/replication.md, section 1; docs/reference/log.md, section
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from typing import NamedTuple
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.replication.state.partition import Partition
 
 _log = logging.getLogger(__name__)
+
+COUNTED_PER_STEP = 100
+"""`HostedPartitions.counting` yields after this many partitions, which take some tenths of a millisecond."""
+
+
+class PartitionCounts(NamedTuple):
+    """Numbers of the partitions that this broker leads: all, and those of which something is true."""
+
+    led: int
+    under_replicated: int
+    under_min_isr: int
+    at_min_isr: int
+    reassigning: int
 
 
 class HostedPartitions:
@@ -78,6 +92,21 @@ class HostedPartitions:
         """The number of led partitions whose in-sync set is below (-1) or exactly at (0) min.insync.replicas."""
         margins = (partition.isr_against_minimum() for partition in self.led_partitions())
         return sum(margin is not None and (margin < 0 if sign else margin == 0) for margin in margins)
+
+    def counting(self) -> Generator[None, None, PartitionCounts]:
+        """All of these numbers by one look at each partition; yields where other work may run."""
+        led = under_replicated = under_min_isr = at_min_isr = reassigning = 0
+        for number, partition in enumerate(list(self.partitions.values()), 1):
+            if partition.is_leader:
+                led += 1
+                under_replicated += partition.is_under_replicated
+                reassigning += bool(partition.adding_replicas or partition.removing_replicas)
+                margin = partition.isr_against_minimum()
+                under_min_isr += margin is not None and margin < 0
+                at_min_isr += margin == 0
+            if number % COUNTED_PER_STEP == 0:
+                yield
+        return PartitionCounts(led, under_replicated, under_min_isr, at_min_isr, reassigning)
 
 
 def _log_storage_error(topic_partition: TopicPartition, error: OSError) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Generator, Mapping
+from typing import TYPE_CHECKING, cast
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import Fleet, MetricRegistry, MetricTable
-from kafka_py.base.metric_rows import Distribution, Gauge, Rate
+from kafka_py.base.metric_rows import Distribution, Gauge, Rate, Value
 
 if TYPE_CHECKING:
     from kafka_py.replication.state.hosted import HostedPartitions
@@ -87,6 +88,16 @@ class ReplicaManagerMetrics(MetricTable, group="kafka.server:type=ReplicaManager
     isr_expands = Rate("IsrExpandsPerSec", unit="expands", about="Replicas added to an in-sync set.")
     isr_shrinks = Rate("IsrShrinksPerSec", unit="shrinks", about="In-sync sets that shrank.")
     failed_isr_updates = Rate("FailedIsrUpdatesPerSec", unit="failedUpdates", about="In-sync set writes refused.")
+
+    def counting(self) -> Generator[None, None, Mapping[str, Value]]:
+        counts = yield from cast("HostedPartitions", self.owner).counting()
+        return {
+            "leader_count": counts.led,
+            "under_replicated": counts.under_replicated,
+            "under_min_isr": counts.under_min_isr,
+            "at_min_isr": counts.at_min_isr,
+            "reassigning": counts.reassigning,
+        }
 
 
 class PartitionMetrics(Fleet, group="kafka.cluster:type=Partition", tags=("topic", "partition")):

@@ -3,10 +3,13 @@
 import pytest
 
 from kafka_py.base.errors import ConfigError
+from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.quota_rates import Window
 from kafka_py.net.address_rates import AddressRates
 from kafka_py.net.configs import NetOptions, parse_overrides
 from kafka_py.net.limits import Admission, ConnectionLimits, overrides_of
+from kafka_py.net.metrics import AddressMetrics
+from kafka_py.testing.clock import ManualClock
 
 
 def limits(
@@ -122,6 +125,18 @@ def test_an_address_over_its_rate_is_turned_away_and_not_counted() -> None:
     assert counts.record("PLAINTEXT", "fast", 0.0) == 0
     addresses.forget_idle(3_600_000 + 1_001)
     assert addresses.rates == {}
+
+
+def test_addresses_that_come_or_go_while_their_rates_are_read_do_not_end_that() -> None:
+    addresses = AddressRates(Window(11, 1000.0))
+    addresses.set_limit(None, 1)
+    counts = limits({"max.connection.creation.rate": "1000"}, addresses=addresses)
+    for address in ("a", "b"):
+        counts.record("PLAINTEXT", address, 0.0)
+    things = iter(AddressMetrics(MetricRegistry(ManualClock()), addresses).things())
+    assert next(things)[0] == ("a",)
+    counts.record("PLAINTEXT", "c", 0.0)
+    assert [labels for labels, _ in things] == [("b",)]
 
 
 def test_a_limit_of_all_listeners_counts_for_each_without_its_own() -> None:

@@ -2,13 +2,13 @@
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
 
 from kafka_py.base.meters import Fleet, MetricRegistry, MetricTable
-from kafka_py.base.metric_rows import Counter, Distribution, Gauge, Rate, Sampled, Timing, Total
+from kafka_py.base.metric_rows import Counter, Distribution, Gauge, Rate, Sampled, Timing, Total, Value
 from kafka_py.broker.observe.prometheus import Exposition
 from kafka_py.net.scraping.exposition import escaped, fit_name, number_text
 from kafka_py.testing.clock import ManualClock
@@ -155,8 +155,13 @@ def test_a_fleet_is_read_thing_by_thing(registry: MetricRegistry) -> None:
 
 
 def test_a_thing_that_has_gone_meanwhile_does_not_hide_the_others(registry: MetricRegistry) -> None:
-    LogMetrics(registry, lambda: [(("t", "0"), {}), (("t", "1"), {"size": 5, "start": 0})])
-    assert samples(registry)['kafka_log_log_size{topic="t",partition="1"}'] == 5
+    rows: list[dict[str, int]] = [{"size": 4, "start": 1}, {}, {"size": 5, "start": 0}]
+    LogMetrics(registry, lambda: [(("t", str(number)), row) for number, row in enumerate(rows)])
+    found = samples(registry)
+    assert found['kafka_log_log_size{topic="t",partition="0"}'] == 4
+    assert found['kafka_log_log_size{topic="t",partition="2"}'] == 5
+    assert found['kafka_log_log_logstartoffset{topic="t",partition="2"}'] == 0
+    assert len(found) == 4
 
 
 def test_a_metric_that_fails_does_not_hide_the_others(registry: MetricRegistry) -> None:
@@ -168,7 +173,53 @@ def test_a_metric_that_fails_does_not_hide_the_others(registry: MetricRegistry) 
 
 def test_others_get_turns_in_the_middle_of_many_partitions(registry: MetricRegistry) -> None:
     LogMetrics(registry, lambda: things(*range(1000)))
-    assert len(list(Exposition().render(registry))) == 11
+    assert len(list(Exposition().render(registry))) == 42  # 25 at a time, the table itself, and what was noted down
+
+
+def test_others_get_turns_after_each_of_many_tables(registry: MetricRegistry) -> None:
+    for number in range(100):
+        TopicMetrics(registry, topic=f"t{number}").bytes_in += 1
+    assert len(list(Exposition().render(registry))) == 200  # each is settled, and each is read
+    assert len(samples(registry)) == 100
+
+
+class CountedMetrics(MetricTable, group="kafka.server:type=ReplicaManager"):
+    leaders = Gauge("LeaderCount", of=lambda _: 1 // 0)
+    partitions = Gauge("PartitionCount", of=lambda owner: owner["partitions"])
+
+    def counting(self) -> Generator[None, None, dict[str, Value]]:
+        for step in range(self.owner["steps"]):  # type: ignore[index]
+            self.owner["looked_at"] = step  # type: ignore[index]
+            yield
+        return {"leaders": 10 // self.owner["divisor"]}  # type: ignore[index]
+
+
+def test_what_a_table_counts_in_steps_is_its_value(registry: MetricRegistry) -> None:
+    CountedMetrics(registry, {"partitions": 7, "steps": 50, "divisor": 2})
+    found = samples(registry)
+    assert found["kafka_server_replicamanager_leadercount"] == 5
+    assert found["kafka_server_replicamanager_partitioncount"] == 7
+    assert len(list(Exposition().render(registry))) > 50
+
+
+def test_a_table_that_cannot_count_is_read_row_by_row(registry: MetricRegistry) -> None:
+    CountedMetrics(registry, {"partitions": 7, "steps": 2, "divisor": 0})
+    ServerMetrics(registry).state = 3
+    found = samples(registry)
+    assert found["kafka_server_replicamanager_partitioncount"] == 7
+    assert found["kafka_server_kafkaserver_brokerstate"] == 3
+    assert "kafka_server_replicamanager_leadercount" not in found
+
+
+def test_each_thing_of_a_fleet_has_its_own_values(registry: MetricRegistry) -> None:
+    names = ['a"b', "100%s", "c\\d", *(f"t{number}" for number in range(60))]
+    LogMetrics(registry, lambda: [((name, str(n)), {"size": n, "start": -n}) for n, name in enumerate(names)])
+    found = samples(registry)
+    for number, name in enumerate(names):
+        labels = f'{{topic="{escaped(name)}",partition="{number}"}}'
+        assert found[f"kafka_log_log_size{labels}"] == number
+        assert found[f"kafka_log_log_logstartoffset{labels}"] == -number
+    assert len(found) == 2 * len(names)
 
 
 def test_label_values_are_escaped() -> None:

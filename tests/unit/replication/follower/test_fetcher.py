@@ -217,3 +217,4 @@ async def test_the_lag_is_what_the_leaders_watermark_is_ahead() -> None:
     follower.leader.answers = [told(records=bytes(batch([b"v"], leader_epoch=3)), high_watermark=11)]
     follower.follow()
     await follower.soon(lambda: follower.me.fetchers.max_lag() == 10)
+    assert follower.me.fetchers.count_followed() == len(follower.me.fetchers.followed()) == 1
