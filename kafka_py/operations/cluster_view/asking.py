@@ -32,7 +32,7 @@ class LookLimits:
     timeout_ms: int = 10_000
     parallel: int = 32
     parallel_per_broker: int = 4
-    partitions: int = 1000
+    partitions: int = 250
     groups: int = 50
 
 

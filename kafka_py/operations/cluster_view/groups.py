@@ -10,6 +10,7 @@ from collections.abc import Container, Iterable
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.turns import sliced
 from kafka_py.clients.admin.core import error_of
 from kafka_py.clients.admin.group_descriptions import members_of
 from kafka_py.clients.errors import error_code
@@ -102,9 +103,9 @@ async def _with_committed(asker: LookRequests, group: GroupSeen) -> GroupSeen:
         asker.note(ViewPart.COMMITTED, group.coordinator, error, group.group_id)
         return group
     committed: dict[TopicPartition, OffsetAndMetadata] = {}
-    for topic in response.topics:
-        for row in topic.partitions:
-            partition = TopicPartition(topic.name, row.partition_index)
+    async for some in sliced([(topic.name, row) for topic in response.topics for row in topic.partitions]):
+        for name, row in some:
+            partition = TopicPartition(name, row.partition_index)
             code = error_code(row.error_code)
             if code is not ErrorCode.NONE:
                 asker.note(ViewPart.COMMITTED, group.coordinator, KafkaError(code), f"{group.group_id}: {partition}")

@@ -72,7 +72,7 @@ async def look_at(
         controller_id=view.controller_id,
         nodes=dict(sorted(view.nodes.items())),
         versions=versions,
-        topics=dict(sorted(view.topics.items())),
+        topics={name: view.topics[name] for name in sorted(view.topics)},
         log_dirs=log_dirs,
         offsets=offsets,
         groups=seen_groups,
@@ -101,7 +101,10 @@ async def _metadata(asker: LookRequests, without_topics: bool, topics: Collectio
 
 
 async def view_in_turns(response: MetadataResponse, now_ms: float) -> ClusterView:
-    """The view, made of a few topics at a time, so that thousands of partitions do not hold the event loop."""
+    """The view, made of a few topics at a time, so that thousands of partitions do not hold the event loop.
+
+    The response loses its topics meanwhile: to free all of them at its end would hold the loop as well.
+    """
     without_topics = MetadataResponse(
         brokers=response.brokers, cluster_id=response.cluster_id, controller_id=response.controller_id, topics=[]
     )
@@ -109,7 +112,10 @@ async def view_in_turns(response: MetadataResponse, now_ms: float) -> ClusterVie
     found: dict[str, TopicInfo] = {}
     some: list[MetadataResponseTopic] = []
     cost = 0
-    for topic in response.topics:
+    remaining = response.topics
+    remaining.reverse()
+    while remaining:
+        topic = remaining.pop()
         some.append(topic)
         cost += 1 + len(topic.partitions)
         if cost >= PARTITIONS_PER_TURN:

@@ -1,12 +1,16 @@
-"""The first and the end offset of partitions, each asked of its leader, many in one request (KIP-79)."""
+"""The first and the end offset of partitions, each asked of its leader, many in one request (KIP-79).
+
+Thousands of partitions are dealt with some at a time, so that they do not hold the event loop.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import CONSUMER_REPLICA_ID, EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, TopicPartition
+from kafka_py.base.turns import sliced
 from kafka_py.clients.admin.core import error_of
 from kafka_py.clients.metadata import PartitionInfo
 from kafka_py.operations.cluster_view.asking import LookRequests
@@ -17,13 +21,14 @@ _Found = dict[TopicPartition, int | KafkaError]
 
 
 async def offsets_of(
-    asker: LookRequests, partitions: Iterable[PartitionInfo], brokers: Collection[int]
+    asker: LookRequests, partitions: Collection[PartitionInfo], brokers: Collection[int]
 ) -> dict[TopicPartition, LogBounds]:
     """The bounds of each partition whose leader answers; one whose leader is not among `brokers` is not asked for."""
     by_leader: dict[int, list[TopicPartition]] = {}
-    for info in partitions:
-        if info.leader in brokers:
-            by_leader.setdefault(info.leader, []).append(info.topic_partition)
+    async for some in sliced(partitions):
+        for info in some:
+            if info.leader in brokers:
+                by_leader.setdefault(info.leader, []).append(info.topic_partition)
     step = asker.limits.partitions
     pieces = [
         (leader, led[at : at + step]) for leader, led in sorted(by_leader.items()) for at in range(0, len(led), step)
@@ -31,6 +36,7 @@ async def offsets_of(
     found: dict[TopicPartition, LogBounds] = {}
     for part in await asyncio.gather(*(_bounds(asker, leader, piece) for leader, piece in pieces)):
         found.update(part)
+        await asyncio.sleep(0)
     return found
 
 

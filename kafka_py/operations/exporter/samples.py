@@ -7,22 +7,21 @@ partitions. The values are those of kafka_exporter unless names.py says otherwis
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.metadata import TopicInfo
 from kafka_py.net.scraping.exposition import MetricFamilies, MetricFamily, escaped
 from kafka_py.operations.cluster_view import derived
 from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot, GroupSeen
 from kafka_py.operations.exporter import names
 from kafka_py.operations.exporter.names import ExporterFamily
-from kafka_py.operations.groups.lag import MISSING, EndOffsets, lag_ms_of, lag_of
+from kafka_py.operations.groups.lag import MISSING, EndOffsets, forget_others, lag_ms_of, lag_of
 
 _EVERYTHING = re.compile("")
-_PARTITIONS_PER_TURN = 100
-_PARTITIONS_OF_GROUP_PER_TURN = 25
+_PARTITIONS_PER_STEP = 50
+_PARTITIONS_OF_GROUP_PER_STEP = 25
 """Fewer: a lag in seconds looks through all earlier log ends."""
 
 
@@ -105,7 +104,7 @@ def _take_topic(taking: _ClusterSamples, snapshot: ClusterSnapshot, topic: Topic
         taking.add(names.IN_SYNC_REPLICAS, labels, len(partition.isr))
         taking.add(names.LEADER_IS_PREFERRED, labels, int(has_leader and derived.is_preferred_leader(partition)))
         taking.add(names.UNDER_REPLICATED, labels, int(derived.is_under_replicated(partition)))
-        if number % _PARTITIONS_PER_TURN == 0:
+        if number % _PARTITIONS_PER_STEP == 0:
             yield
     taking.add(names.WITHOUT_LEADER, label, without_leader)
     yield
@@ -138,7 +137,7 @@ def _take_group(
                 taking.add(names.GROUP_LAG_SECONDS, labels, behind_ms / 1000)
             offsets += offset if offset != MISSING else 0
             lags += behind if behind != MISSING else 0
-            if count % _PARTITIONS_OF_GROUP_PER_TURN == 0:
+            if count % _PARTITIONS_OF_GROUP_PER_STEP == 0:
                 yield
         taking.add(names.GROUP_OFFSET_SUM, of_topic, offsets)
         taking.add(names.GROUP_LAG_SUM, of_topic, lags)
@@ -146,19 +145,20 @@ def _take_group(
     yield
 
 
-def ends_of(snapshot: ClusterSnapshot) -> dict[str, list[int]]:
-    """The log ends by topic, one per partition; MISSING where one is not known."""
-    return {name: _ends(snapshot, topic) for name, topic in snapshot.topics.items()}
+def noting_ends(known: dict[str, EndOffsets], snapshot: ClusterSnapshot) -> Iterator[None]:
+    """Notes the log ends of a look by topic, and forgets topics that were deleted; yields at intervals.
 
-
-def _ends(snapshot: ClusterSnapshot, topic: TopicInfo) -> list[int]:
+    Of each topic there is one for every number up to that of the last partition; MISSING where one is not known.
+    """
+    forget_others(known, snapshot.topics)
     offsets = snapshot.offsets
-    return _by_number(topic, lambda each: offsets[each].end_offset if each in offsets else MISSING)
-
-
-def _by_number(topic: TopicInfo, value: Callable[[TopicPartition], int]) -> list[int]:
-    """A value for each partition, at the index that is its number: the metadata may lack some."""
-    found = [MISSING] * (topic.partitions[-1].partition + 1 if topic.partitions else 0)
-    for each in topic.partitions:
-        found[each.partition] = value(each.topic_partition)
-    return found
+    for name, topic in snapshot.topics.items():
+        ends = [MISSING] * (topic.partitions[-1].partition + 1 if topic.partitions else 0)
+        for count, each in enumerate(topic.partitions, 1):
+            bounds = offsets.get(each.topic_partition)
+            if bounds is not None:
+                ends[each.partition] = bounds.end_offset
+            if count % _PARTITIONS_PER_STEP == 0:
+                yield
+        known.setdefault(name, EndOffsets()).add(snapshot.taken_ms, ends)
+        yield

@@ -10,14 +10,16 @@ import logging
 import re
 
 from kafka_py.base.supervision import Backoff, Supervisor
+from kafka_py.base.turns import release
 from kafka_py.clients.admin.client import AsyncAdminClient
 from kafka_py.net.scraping.endpoint import ScrapeQuery, in_slices, pieces_of
 from kafka_py.net.scraping.exposition import MetricFamilies
 from kafka_py.operations.cluster_view.asking import LookLimits
+from kafka_py.operations.cluster_view.derived import partitions
 from kafka_py.operations.cluster_view.look import look_at
 from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot, ViewPart
-from kafka_py.operations.exporter.samples import ALL, ExporterChoice, ends_of, take_cluster
-from kafka_py.operations.groups.lag import EndOffsets, note_ends
+from kafka_py.operations.exporter.samples import ALL, ExporterChoice, noting_ends, take_cluster
+from kafka_py.operations.groups.lag import EndOffsets
 
 PARTS = frozenset({ViewPart.TOPICS, ViewPart.OFFSETS, ViewPart.GROUPS, ViewPart.COMMITTED})
 
@@ -69,7 +71,7 @@ class ClusterWatch:
         """Looks at the cluster, and makes the text of it."""
         snapshot = await self._snapshot()
         if snapshot.is_reached:
-            note_ends(self._known, snapshot.taken_ms, snapshot.topics, ends_of(snapshot))
+            await in_slices(noting_ends(self._known, snapshot), self._clock.monotonic_s)
         elif self._was_reached:
             _log.warning("No broker answers: %s", snapshot.unseen[0] if snapshot.unseen else "there is none")
         self._was_reached = snapshot.is_reached
@@ -77,6 +79,9 @@ class ClusterWatch:
         await in_slices(take_cluster(families, snapshot, self._known, self._choice), self._clock.monotonic_s)
         self._pieces = await pieces_of(families, self._clock.monotonic_s)
         self._has_looked.set()
+        seen = [*snapshot.offsets.items(), *partitions(snapshot)]
+        del snapshot
+        await release(seen)
 
     async def _snapshot(self) -> ClusterSnapshot:
         """A look at what is exported, and at nothing else."""

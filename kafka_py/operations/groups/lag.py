@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 
 MISSING = -1
 """In place of an offset or a lag: that of this partition is not known."""
@@ -63,10 +63,15 @@ def note_ends(
     known: dict[str, EndOffsets], time_ms: int, topics: Collection[str], ends: Mapping[str, Sequence[int]]
 ) -> None:
     """Notes the log end offsets of a time by topic, and forgets topics that were deleted."""
-    for topic in [name for name in known if name not in topics]:
-        del known[topic]
+    forget_others(known, topics)
     for topic, offsets in ends.items():
         known.setdefault(topic, EndOffsets()).add(time_ms, offsets)
+
+
+def forget_others(known: dict[str, EndOffsets], topics: Container[str]) -> None:
+    """Forgets the log ends of topics that were deleted. topics: those that there are."""
+    for topic in [name for name in known if name not in topics]:
+        del known[topic]
 
 
 def kept_times(times: Sequence[int]) -> list[int]:

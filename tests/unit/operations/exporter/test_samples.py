@@ -16,7 +16,7 @@ from kafka_py.clients.offsets import OffsetAndMetadata
 from kafka_py.net.scraping.exposition import MetricFamilies
 from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot, GroupSeen, LogBounds, UnseenPart, ViewPart
 from kafka_py.operations.exporter.names import FAMILIES
-from kafka_py.operations.exporter.samples import ALL, ExporterChoice, ends_of, take_cluster
+from kafka_py.operations.exporter.samples import ALL, ExporterChoice, noting_ends, take_cluster
 from kafka_py.operations.groups.lag import EndOffsets, note_ends
 
 ODD = 'a"b\\c'
@@ -173,7 +173,12 @@ def test_a_topic_that_cannot_be_described_is_left_out_and_a_gap_in_the_numbers_i
             "t": topic("t", partition("t", 1, 2, (2,), (2,))),
         },
     )
-    assert ends_of(odd) == {"gone": [], "t": [-1, 40]}
+    known = {"deleted": EndOffsets()}
+    list(noting_ends(known, odd))
+    assert known.keys() == {"gone", "t"}
+    assert known["t"].of_partition(0) == ([], [])
+    assert known["t"].of_partition(1) == ([odd.taken_ms], [40])
+    assert known["gone"].of_partition(0) == ([], [])
     found = samples(odd)
     assert of(found, "kafka_topic_partitions") == {'{topic="t"}': 1}
     assert not [key for key in of(found, "kafka_consumergroup_lag") if 'partition="0"' in key]
@@ -187,7 +192,14 @@ def test_families_have_the_labels_that_the_table_says() -> None:
 @pytest.mark.parametrize("count", [1_000])
 def test_others_get_turns_in_the_middle_of_many_partitions(count: int) -> None:
     many = topic("m", *(partition("m", number, 1, (1,), (1,)) for number in range(count)))
-    assert len(list(take_cluster(MetricFamilies(), replace(SNAPSHOT, topics={"m": many}), {}))) >= count / 100
+    look = replace(SNAPSHOT, topics={"m": many})
+    assert len(list(take_cluster(MetricFamilies(), look, {}))) >= count / 50
+    assert len(list(noting_ends({}, look))) >= count / 50
+
+
+def test_others_get_turns_after_each_of_many_topics() -> None:
+    look = replace(SNAPSHOT, topics={f"m{number}": topic(f"m{number}") for number in range(500)})
+    assert len(list(noting_ends({}, look))) == 500
 
 
 def test_a_group_of_very_many_partitions_is_taken_some_at_a_time() -> None:
