@@ -10,7 +10,9 @@
     bundle_jobs.py  support archives, in the background
     bundle_process.py  makes one of them, in a process
     throttle_keeper.py  throttles that are removed when moves are over
-    rebalance_jobs.py  rebalances that the manager carries out
+    execution_jobs.py  plans that the manager carries out
+    rebalance_jobs.py  those for partitions
+    directory_jobs.py  those for log directories
     history/     samples and events of clusters over time
     messages/    messages of topics
     identity/    users, sessions, roles, the audit log

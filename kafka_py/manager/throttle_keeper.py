@@ -142,8 +142,7 @@ async def keeping_throttles(services: ManagerServices) -> AsyncIterator[None]:
 
     def is_busy(name: str) -> bool:
         jobs: rebalance_jobs.RebalanceJobs | None = services.parts.get(rebalance_jobs.PART)
-        job = None if jobs is None else jobs.job(name)
-        return job is not None and job.is_running
+        return jobs is not None and jobs.is_running(name)
 
     clock = services.environment.clock
     with services.folder_of(PART) as folder:

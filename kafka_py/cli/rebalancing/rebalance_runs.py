@@ -8,7 +8,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from kafka_py.base.clock import SYSTEM_CLOCK
 from kafka_py.base.ids import TopicPartition
@@ -30,7 +30,7 @@ from kafka_py.operations.rebalancing.execution import RebalanceRun
 from kafka_py.operations.rebalancing.model import PlanRequest, Proposal
 from kafka_py.operations.rebalancing.plan_file import PlanState, RunState
 from kafka_py.operations.rebalancing.planner import propose
-from kafka_py.operations.rebalancing.progress import RunOutcome, RunProgress
+from kafka_py.operations.rebalancing.progress import InterruptibleRun, RunOutcome, RunProgress
 from kafka_py.operations.rebalancing.run_tools import RunTools, run_tools
 from kafka_py.operations.rebalancing.summary import progress_line
 
@@ -90,15 +90,6 @@ class RunDisplay:
         """A line of its own."""
         print(f"{chr(10) if self._is_terminal and self._last else ''}{text}", file=sys.stderr, flush=True)
         self._last = ""
-
-
-class InterruptibleRun(Protocol):
-    """A run that can be asked to stop after the running batch, or to cancel it."""
-
-    stop: bool
-    cancel: bool
-
-    async def carry_out(self) -> RunOutcome: ...
 
 
 AnyState = RunState[Any, Any]

@@ -8,7 +8,6 @@
     brokers.py   the brokers of a cluster
     topics.py    lists of topics, and one topic
     topic_changes.py  topics created, deleted, extended; elections
-    rebalance.py  a rebalance proposed, carried out, watched
     settings_table.py  settings of topics and brokers, and their changes
     messages.py  messages of a topic: pages, exports, live tails
     message_sending.py  a message sent from a form
@@ -16,6 +15,7 @@
     doctor.py    what is wrong, and what repairs it
     bundle.py    a support archive
     reassignments.py  plans for moves, and moves that run
+    moves/       plans of goals: rebalances, log directories
     groups.py    lists of groups, and one group
     group_changes.py  offsets reset and deleted, groups deleted
     group_looks.py  groups with lag, ages and health

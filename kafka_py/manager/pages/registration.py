@@ -6,12 +6,14 @@ A cluster of the settings file is changed there. Passwords among the settings go
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.options import Kind
 from kafka_py.clients.admin.configs import AdminOptions
+from kafka_py.manager import directory_jobs, rebalance_jobs
+from kafka_py.manager.execution_jobs import ExecutionJobs
 from kafka_py.manager.pages.topic_changes import settings_of_lines
-from kafka_py.manager.rebalance_jobs import PART, RebalanceJobs
 from kafka_py.manager.settings import ClusterSettings, check_cluster
 from kafka_py.manager.web.answers import Effect, Page, PlannedChange
 from kafka_py.manager.web.requests import BadParameter, NotFound, PageRequest
@@ -108,11 +110,11 @@ async def add(request: PageRequest) -> PlannedChange | Page:
 
 
 def _require_idle(request: PageRequest, name: str) -> None:
-    """Raises BadParameter while a rebalance is carried out, which could be watched and stopped no longer."""
-    jobs: RebalanceJobs | None = request.services.parts.get(PART)
-    job = None if jobs is None else jobs.job(name)
-    if job is not None and job.is_running:
-        raise BadParameter(f"A rebalance of the cluster {name} is being carried out: stop it first")
+    """Raises BadParameter while a plan is carried out, which could be watched and stopped no longer."""
+    for part in (rebalance_jobs.PART, directory_jobs.PART):
+        jobs: ExecutionJobs[Any] | None = request.services.parts.get(part)
+        if jobs is not None and jobs.is_running(name):
+            raise BadParameter(f"A rebalance of the cluster {name} is being carried out: stop it first")
 
 
 async def remove(request: PageRequest) -> PlannedChange:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
 from kafka_py.manager.bundle_jobs import bundling
+from kafka_py.manager.directory_jobs import moving_directories
 from kafka_py.manager.examinations import examining
 from kafka_py.manager.history.background import collecting
 from kafka_py.manager.pages import (
@@ -22,7 +23,6 @@ from kafka_py.manager.pages import (
     oidc_login,
     overview,
     reassignments,
-    rebalance,
     registration,
     settings_table,
     timeline,
@@ -30,6 +30,7 @@ from kafka_py.manager.pages import (
     topics,
 )
 from kafka_py.manager.pages.message_parts import message_parts
+from kafka_py.manager.pages.moves import directories, directory_changes, rebalance
 from kafka_py.manager.pages.security import acls, quotas, scram_users, tokens, transactions
 from kafka_py.manager.rebalance_jobs import rebalancing
 from kafka_py.manager.services import ManagerServices
@@ -50,6 +51,8 @@ ROUTES: tuple[WebRoute, ...] = (
     *groups.ROUTES,
     *group_changes.ROUTES,
     *rebalance.ROUTES,
+    *directories.ROUTES,
+    *directory_changes.ROUTES,
     *settings_table.ROUTES,
     *doctor.ROUTES,
     *bundle.ROUTES,
@@ -68,6 +71,7 @@ BACKGROUND: tuple[Callable[[ManagerServices], AbstractAsyncContextManager[object
     message_parts,
     collecting,
     rebalancing,
+    moving_directories,
     keeping_throttles,
     examining,
     bundling,

@@ -13,7 +13,7 @@ from typing import Any
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.admin.log_dirs import TopicPartitionReplica
-from kafka_py.operations.rebalancing.documents import ANY_LOG_DIR, PLAN_VERSION, reassignment_document
+from kafka_py.operations.rebalancing.documents import ANY_LOG_DIR, NO_PLACES, PLAN_VERSION, reassignment_document
 
 Replicas = Mapping[TopicPartition, Sequence[int]]
 """The brokers of partitions, the preferred one first."""
@@ -153,6 +153,6 @@ def _as_list(items: Sequence[object]) -> str:
     return f"List({', '.join(map(str, items))})"
 
 
-def plan_text(assignment: Replicas) -> str:
-    """An assignment as such a file, on one line."""
-    return json.dumps(reassignment_document(assignment), separators=(",", ":"), ensure_ascii=False)
+def plan_text(assignment: Replicas, log_dirs: Mapping[TopicPartition, Mapping[int, str]] = NO_PLACES) -> str:
+    """An assignment as such a file, on one line. log_dirs: the directories of some replicas, by broker."""
+    return json.dumps(reassignment_document(assignment, log_dirs), separators=(",", ":"), ensure_ascii=False)

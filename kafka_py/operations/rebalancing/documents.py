@@ -6,6 +6,7 @@ Source: docs/reference/tools.md, section 5.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from kafka_py.base.ids import TopicPartition
@@ -13,14 +14,18 @@ from kafka_py.operations.rebalancing.model import BrokerLoad, GoalViolation, Pro
 
 ANY_LOG_DIR = "any"
 PLAN_VERSION = 1
+NO_PLACES: Mapping[TopicPartition, Mapping[int, str]] = MappingProxyType({})
 
 
-def reassignment_document(assignment: Mapping[TopicPartition, Sequence[int]]) -> dict[str, Any]:
-    """An assignment as a --reassignment-json-file has it."""
+def reassignment_document(
+    assignment: Mapping[TopicPartition, Sequence[int]], log_dirs: Mapping[TopicPartition, Mapping[int, str]] = NO_PLACES
+) -> dict[str, Any]:
+    """An assignment as a --reassignment-json-file has it. log_dirs: directories by broker; any for all others."""
     rows = [
-        {"topic": tp.topic, "partition": tp.partition, "replicas": list(ids), "log_dirs": [ANY_LOG_DIR] * len(ids)}
+        {"topic": tp.topic, "partition": tp.partition, "replicas": list(ids),
+         "log_dirs": [log_dirs.get(tp, {}).get(id_, ANY_LOG_DIR) for id_ in ids]}
         for tp, ids in sorted(assignment.items())
-    ]
+    ]  # fmt: skip
     return {"version": PLAN_VERSION, "partitions": rows}
 
 

@@ -1,10 +1,10 @@
-"""How far the execution of a plan is, as a value; with an estimate of the time that is left."""
+"""A run as whoever watches it sees it: how far it is, as a value, with an estimate of the time that is left."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from kafka_py.base.ids import TopicPartition
 from kafka_py.operations.rebalancing.model import PartitionChange
@@ -17,6 +17,15 @@ class RunOutcome(StrEnum):
     INCOMPLETE = "incomplete"
     STOPPED = "stopped"
     CANCELLED = "cancelled"
+
+
+class InterruptibleRun(Protocol):
+    """A run that can be asked to stop after the running batch, or to cancel it."""
+
+    stop: bool
+    cancel: bool
+
+    async def carry_out(self) -> RunOutcome: ...
 
 
 class RunProgress(NamedTuple):

@@ -4,7 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
-from kafka_py.manager.rebalance_jobs import PART
+import pytest
+
+from kafka_py.manager import directory_jobs, rebalance_jobs
 from kafka_py.testing.web_manager import CalledManager
 
 SECRET = "a secret password"
@@ -55,10 +57,11 @@ def test_what_cannot_be_is_said_in_the_form(played: Callable[..., None]) -> None
     played(scene, allow_changes=True)
 
 
-def test_a_cluster_whose_rebalance_is_carried_out_stays(played: Callable[..., None]) -> None:
+@pytest.mark.parametrize("part", [rebalance_jobs.PART, directory_jobs.PART])
+def test_a_cluster_whose_rebalance_is_carried_out_stays(played: Callable[..., None], part: str) -> None:
     async def scene(manager: CalledManager) -> None:
         await manager.call("/clusters", name="second", bootstrap_servers="127.0.0.1:1")
-        jobs = manager.services.parts[PART]
+        jobs = manager.services.parts[part]
         jobs._jobs["second"] = SimpleNamespace(is_running=True)
         for path, fields in (("/clusters/remove", {}), ("/clusters", {"bootstrap_servers": "127.0.0.1:2"})):
             refused = await manager.call(path, name="second", **fields)

@@ -11,9 +11,9 @@ from kafka_py.manager.messages.matching.pattern_syntax import InvalidPattern
 from kafka_py.manager.messages.matching.patterns import PatternTooCostly, SafePattern
 from kafka_py.manager.pages.commands import CONFIG_FILE
 from kafka_py.manager.pages.looks import problems_of, seen
-from kafka_py.manager.rebalance_jobs import PART, RebalanceJobs
+from kafka_py.manager.pages.moves.executions import MEGABYTE, ExecutionProgressPage, Executions
+from kafka_py.manager.rebalance_jobs import PART
 from kafka_py.manager.web.answers import Effect, Page, PlannedChange, ProblemRow
-from kafka_py.manager.web.formats import part
 from kafka_py.manager.web.requests import BadParameter, NotFound, PageRequest
 from kafka_py.manager.web.routes import CLUSTER, RouteParameter, changes, reads
 from kafka_py.operations.rebalancing.batches import DEFAULT_BATCH_BYTES, DEFAULT_BATCH_PARTITIONS, BatchLimits
@@ -27,12 +27,12 @@ from kafka_py.operations.rebalancing.model import (
     RebalanceAction,
     RebalanceRefused,
 )
-from kafka_py.operations.rebalancing.plan_file import PlanState, new_state
+from kafka_py.operations.rebalancing.plan_file import new_state
 from kafka_py.operations.rebalancing.planner import NEEDS_BROKERS, propose
-from kafka_py.operations.rebalancing.summary import duration_text, size_text
+from kafka_py.operations.rebalancing.summary import size_text
 
 MOST_MOVES, MOST_VIOLATIONS = 200, 50
-MEGABYTE = 1 << 20
+REBALANCE = Executions(PART, "rebalance", "rebalance", "partitions")
 
 
 class RebalanceMoveRow(NamedTuple):
@@ -70,23 +70,6 @@ class RebalancePlanRow:
 
 
 @dataclass(frozen=True, slots=True)
-class RebalanceProgressPage:
-    """How far an execution is. percent: of the bytes, without any of the partitions. outcome: once it has ended."""
-
-    is_running: bool
-    done: int
-    total: int
-    copied_bytes: int
-    total_bytes: int
-    percent: int
-    moving: int
-    left: str
-    note: str
-    outcome: str
-    interrupted: int
-
-
-@dataclass(frozen=True, slots=True)
 class RebalancePage:
     """The form as it was filled in, the plan that it leads to, and the progress of the running execution."""
 
@@ -98,7 +81,7 @@ class RebalancePage:
     excluded: str
     tolerance: int
     plan: RebalancePlanRow | None
-    progress: RebalanceProgressPage
+    progress: ExecutionProgressPage
     problem: str
     problems: list[ProblemRow]
 
@@ -115,12 +98,6 @@ class SearchedRequest(PlanRequest):
         if self.without is not None and self.without.found_in(topic):
             return False
         return self.only is None or self.only.found_in(topic)
-
-
-def jobs_of(request: PageRequest) -> RebalanceJobs:
-    """The executions of this manager."""
-    jobs: RebalanceJobs = request.services.parts[PART]
-    return jobs
 
 
 def asked(request: PageRequest) -> PlanRequest:
@@ -193,27 +170,6 @@ def _ids(replicas: tuple[int, ...]) -> str:
     return ", ".join(map(str, replicas))
 
 
-def progress_of(request: PageRequest) -> RebalanceProgressPage:
-    """The execution that runs, or ran last."""
-    jobs = jobs_of(request)
-    job = jobs.job(request.cluster.name)
-    interrupted = jobs.interrupted(request.cluster.name)
-    progress = None if job is None else job.progress
-    left = 0 if interrupted is None else len(interrupted.pending)
-    running = job is not None and job.is_running
-    outcome = "" if job is None else job.outcome
-    if progress is None:
-        return RebalanceProgressPage(running, 0, 0, 0, 0, 0, 0, "", "", outcome, left)
-    done, total = progress.done, progress.total
-    if progress.total_bytes:
-        done, total = progress.copied_bytes, progress.total_bytes
-    return RebalanceProgressPage(
-        running, progress.done, progress.total, progress.copied_bytes, progress.total_bytes,
-        100 * done // total if total else 100, progress.moving, duration_text(progress.left_s), progress.note, outcome,
-        left,
-    )  # fmt: skip
-
-
 async def rebalance(request: PageRequest) -> Page:
     """The form, with the plan once `plan` is asked for."""
     plan, problem, problems = None, "", []
@@ -226,14 +182,14 @@ async def rebalance(request: PageRequest) -> Page:
     model = RebalancePage(
         request.text("action", RebalanceAction.REBALANCE), list(RebalanceAction), request.text("brokers", ""),
         request.text("factor", ""), request.text("topics", ""), request.text("excluded", ""),
-        request.number("tolerance", DEFAULT_TOLERANCE_PERCENT), plan, progress_of(request), problem, problems,
+        request.number("tolerance", DEFAULT_TOLERANCE_PERCENT), plan, REBALANCE.progress(request), problem, problems,
     )  # fmt: skip
     return Page("rebalance/form.html", model, "Rebalance", 422 if problem else 200)
 
 
 async def progress(request: PageRequest) -> Page:
     """How far the execution is."""
-    return Page("rebalance/progress.html", progress_of(request))
+    return Page("rebalance/progress.html", REBALANCE.progress(request))
 
 
 async def execute(request: PageRequest) -> PlannedChange:
@@ -241,9 +197,7 @@ async def execute(request: PageRequest) -> PlannedChange:
     wanted = asked(request)
     throttle = request.number("throttle", 0) * MEGABYTE or None
     limits = BatchLimits(request.number("batch", DEFAULT_BATCH_PARTITIONS, least=1), DEFAULT_BATCH_BYTES)
-    before = jobs_of(request).interrupted(request.cluster.name)
-    if before is not None and before.has_throttles:
-        raise BadParameter("An interrupted rebalance has left throttles: resume or cancel it first")
+    REBALANCE.require_no_throttles(request)
     try:
         looked = await proposed(request, wanted)
     except RebalanceRefused as error:
@@ -253,7 +207,7 @@ async def execute(request: PageRequest) -> PlannedChange:
         raise NotFound("Nothing has to change")
 
     async def apply() -> str:
-        start(request, new_state(plan, looked.cluster_id, throttle, limits))
+        REBALANCE.start(request, new_state(plan, looked.cluster_id, throttle, limits))
         return f"The rebalance of {len(plan.changes)} partitions has begun."
 
     effects = [
@@ -269,20 +223,12 @@ async def execute(request: PageRequest) -> PlannedChange:
     warnings += [f"Not reached: {one.text}" for one in plan.remaining[:10]]
     return PlannedChange(
         f"Rebalance {len(plan.changes)} partitions", command_of(request, wanted, throttle, limits), apply,
-        _back(request), effects, warnings, basis=[(one.broker, one.is_live) for one in plan.before],
+        REBALANCE.back(request), effects, warnings, basis=[(one.broker, one.is_live) for one in plan.before],
     )  # fmt: skip
 
 
 def _load_text(load: BrokerLoad) -> str:
     return f"{load.replicas} replicas, {load.preferred} leaders, {size_text(load.size_bytes)}"
-
-
-def start(request: PageRequest, state: PlanState) -> None:
-    """Begins an execution. Raises BadParameter while another one runs."""
-    try:
-        jobs_of(request).start(request.cluster, state)
-    except RebalanceRefused as error:
-        raise BadParameter(str(error)) from None
 
 
 def command_of(request: PageRequest, wanted: PlanRequest, throttle: int | None, limits: BatchLimits) -> str:
@@ -302,59 +248,6 @@ def command_of(request: PageRequest, wanted: PlanRequest, throttle: int | None, 
     return shlex.join([*words, *(["--throttle", str(throttle)] if throttle is not None else [])])
 
 
-def _back(request: PageRequest) -> str:
-    return f"/clusters/{part(request.cluster.name)}/rebalance"
-
-
-async def stop(request: PageRequest) -> PlannedChange:
-    """Ends the running execution, after its batch or with that cancelled."""
-    how = request.choice("how", ("finish", "cancel"), "finish")
-    job = jobs_of(request).job(request.cluster.name)
-    if job is None or not job.is_running:
-        raise NotFound("No rebalance is being carried out")
-
-    async def apply() -> str:
-        job.ask(how)
-        return "The rebalance ends after its batch." if how == "finish" else "The running batch is being cancelled."
-
-    effect = Effect("running batch", "", "is finished" if how == "finish" else "is cancelled")
-    return PlannedChange("Stop the rebalance", "", apply, _back(request), [effect])
-
-
-async def resume(request: PageRequest) -> PlannedChange:
-    """Continues an interrupted execution."""
-    state = _interrupted(request)
-
-    async def apply() -> str:
-        start(request, state)
-        return "The rebalance continues."
-
-    effect = Effect("partitions", f"{len(state.pending)} of {len(state.steps)} left", "all in place")
-    return PlannedChange("Resume the rebalance", "", apply, _back(request), [effect])
-
-
-async def abandon(request: PageRequest) -> PlannedChange:
-    """Cancels what runs of an interrupted execution, and forgets it."""
-    state = _interrupted(request)
-
-    async def apply() -> str:
-        try:
-            count = await jobs_of(request).abandon(request.cluster, state)
-        except RebalanceRefused as error:
-            raise BadParameter(str(error)) from None
-        return f"{count} reassignments were cancelled, and the throttles removed."
-
-    effect = Effect("partitions", f"{len(state.pending)} of {len(state.steps)} left", "stay where they are")
-    return PlannedChange("Cancel the interrupted rebalance", "", apply, _back(request), [effect])
-
-
-def _interrupted(request: PageRequest) -> PlanState:
-    state = jobs_of(request).interrupted(request.cluster.name)
-    if state is None:
-        raise NotFound("No rebalance was interrupted")
-    return state
-
-
 _ASKED = (
     RouteParameter("action", f"One of {', '.join(RebalanceAction)}."),
     RouteParameter("brokers", "Ids of brokers that are added, removed or demoted."),
@@ -366,13 +259,13 @@ _ASKED = (
 ROUTES = (
     reads(f"{CLUSTER}/rebalance", rebalance, "Proposes a rebalance.", RebalancePage, *_ASKED,
           RouteParameter("plan", "Whether to make a plan.", "boolean"), menu="Rebalance"),
-    reads(f"{CLUSTER}/rebalance/progress", progress, "How far a rebalance is.", RebalanceProgressPage,
+    reads(f"{CLUSTER}/rebalance/progress", progress, "How far a rebalance is.", ExecutionProgressPage,
           under="Rebalance"),
     changes(f"{CLUSTER}/rebalance/execute", execute, "Carries a rebalance out.", *_ASKED,
             RouteParameter("throttle", "The most megabytes per second that a broker copies.", "integer"),
             RouteParameter("batch", "How many partitions move at a time.", "integer"), under="Rebalance"),
-    changes(f"{CLUSTER}/rebalance/stop", stop, "Ends the running rebalance.",
+    changes(f"{CLUSTER}/rebalance/stop", REBALANCE.stop, "Ends the running rebalance.",
             RouteParameter("how", "finish or cancel the running batch."), under="Rebalance"),
-    changes(f"{CLUSTER}/rebalance/resume", resume, "Continues an interrupted rebalance.", under="Rebalance"),
-    changes(f"{CLUSTER}/rebalance/abandon", abandon, "Cancels an interrupted rebalance.", under="Rebalance"),
+    changes(f"{CLUSTER}/rebalance/resume", REBALANCE.resume, "Continues an interrupted rebalance.", under="Rebalance"),
+    changes(f"{CLUSTER}/rebalance/abandon", REBALANCE.abandon, "Cancels an interrupted rebalance.", under="Rebalance"),
 )  # fmt: skip

@@ -8,10 +8,12 @@ from kafka_py.base.chance import Chance
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.manager.clusters import ManagedCluster
+from kafka_py.manager.execution_jobs import ExecutionJobs
 from kafka_py.manager.identity.roles import AccessRole, WebUser
-from kafka_py.manager.pages import rebalance
-from kafka_py.manager.pages.rebalance import LookedProposal, asked
-from kafka_py.manager.rebalance_jobs import PART, RebalanceJobs
+from kafka_py.manager.pages.moves import rebalance
+from kafka_py.manager.pages.moves.executions import Executions
+from kafka_py.manager.pages.moves.rebalance import LookedProposal, asked
+from kafka_py.manager.rebalance_jobs import PART, REBALANCES
 from kafka_py.manager.settings import ClusterSettings
 from kafka_py.manager.web.dispatch import CHANGED_SINCE
 from kafka_py.manager.web.requests import BadParameter, PageRequest
@@ -112,7 +114,7 @@ def test_the_plan_that_was_looked_at_is_carried_out_unless_a_broker_is_gone(play
         return LookedProposal(plans[-1], "c", [], ())
 
     monkeypatch.setattr(rebalance, "proposed", propose)
-    monkeypatch.setattr(rebalance, "start", lambda _request, state: begun.append(state))
+    monkeypatch.setattr(Executions, "start", lambda _self, _request, state: begun.append(state))
 
     async def scene(manager):
         shown = (await manager.submit(f"{PATH}/execute")).text
@@ -152,7 +154,7 @@ def test_an_execution_that_is_being_cancelled_is_not_resumed(tmp_path, manager_c
 
     async def scene():
         environment = ClientEnvironment(clock=manager_clock, chance=Chance(1))
-        jobs = RebalanceJobs(tmp_path, environment)
+        jobs = ExecutionJobs(REBALANCES, tmp_path, environment)
         cluster = ManagedCluster(ClusterSettings("test", "localhost:1"), environment)
         cluster._admin = admin = HeldUpAdmin()
         abandoning = asyncio.create_task(jobs.abandon(cluster, interrupted_state()))
