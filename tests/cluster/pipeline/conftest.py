@@ -30,6 +30,16 @@ SMALL = {
 }
 
 
+SPARK_DEADLINE_S = 600
+"""Whichever test comes first starts Spark, and its first stream starts Python workers: 15 s, or minutes under load."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()) and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(SPARK_DEADLINE_S))
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """local[2]."""
