@@ -56,14 +56,15 @@ BATCH_SIZE = 50
 topics have the longest names."""
 
 
-async def pipelined(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T | Exception]:
+async def pipelined(calls: Iterable[Coroutine[Any, Any, T]], width: int = PIPELINE_WIDTH) -> list[T | Exception]:
     """Runs all calls, many at a time and started in order; returns the results in order, a failed one as its exception.
 
+    width: how many at a time: as many as may go on or start in one turn of the loop, when all replies come together.
     A call is taken from `calls` only when it starts: creating very many coroutines at once would take long.
     """
     results: list[Any] = []
     remaining: Iterator[Coroutine[Any, Any, T]] = iter(calls)
-    first = list(islice(remaining, PIPELINE_WIDTH))
+    first = list(islice(remaining, width))
     remaining = chain(first, remaining)
 
     async def work() -> None:

@@ -35,6 +35,10 @@ from kafka_py.zk.znodes import TokenZNode
 
 _log = logging.getLogger(__name__)
 
+AT_A_TIME = 12
+"""Tokens that are read or changed at a time: more than a session has in flight, and few enough that all of them have
+a reply in one turn of the loop, of 100 microseconds each."""
+
 Decide = Callable[[DelegationToken, int], DelegationToken | None]
 """(a token, now) -> what becomes of it: itself: nothing is written; None: it is removed. Raises KafkaError."""
 
@@ -70,7 +74,7 @@ class TokenKeeper:
         """Reads every token that is stored or known."""
         known = [token.token_id for token in self.index.tokens()]
         token_ids = dict.fromkeys([*await self._store.ids(), *known])
-        results = await pipelined(map(self._refresh, token_ids))
+        results = await pipelined(map(self._refresh, token_ids), AT_A_TIME)
         for token_id, result in zip(token_ids, results, strict=True):
             if isinstance(result, MalformedZNode):
                 self._supervisor.report("delegation tokens", result, token_id)
@@ -130,7 +134,9 @@ class TokenKeeper:
         over: list[str] = []
         async for some in sliced(self.index.tokens()):
             over += [token.token_id for token in some if token.is_over(now_ms)]
-        raise_first(await pipelined(self._change(token_id, _ended_if_over) for token_id in over))
+        results = await pipelined((self._change(token_id, _ended_if_over) for token_id in over), AT_A_TIME)
+        async for outcomes in sliced(results):
+            raise_first(outcomes)
 
     async def _change_of(self, who: Principal, hmac: bytes, decide: Decide) -> int:
         """When the token with that HMAC ends after the change. Raises KafkaError."""

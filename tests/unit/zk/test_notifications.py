@@ -309,3 +309,31 @@ async def test_a_listener_serves_any_root(store, zk):
     await listener.start()
     assert got == [b"id"]
     await listener.stop()
+
+
+@on_fake
+async def test_very_many_notifications_are_handled_by_their_numbers_and_sorted_in_turns(store, zk):
+    """ZooKeeper lists them in no order."""
+    applied, sorted_at_once = Applied(), []
+    await store.brokers.ensure_top_level_paths()
+    for number in range(100):
+        await store.configs.announce_change(f"topics/t{number}")
+    children, merge = store.session.children, notifications.merge
+
+    async def shuffled(path, watch=None):
+        names = await children(path, watch)
+        return [*names[50:], *reversed(names[:50])]
+
+    def noted(*runs):
+        sorted_at_once.extend(map(len, runs))
+        return merge(*runs)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(notifications, "_SLICE", 8)
+        patched.setattr(store.session, "children", shuffled)
+        patched.setattr(notifications, "merge", noted)
+        listener = config_change_listener(store.znodes, applied, Clock(0))
+        await listener.start()
+        await listener.stop()
+    assert applied.entities == [f"topics/t{number}" for number in range(100)]
+    assert sum(sorted_at_once) == 100 and max(sorted_at_once) == 8

@@ -12,7 +12,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.turns import SLICE
 from kafka_py.net.principal import Principal
 from kafka_py.security.tokens.delegation_tokens import Lifetimes
-from kafka_py.security.tokens.token_keeper import TokenKeeper
+from kafka_py.security.tokens.token_keeper import AT_A_TIME, TokenKeeper
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.zookeeper import FakeZookeeper, on_fake
 from kafka_py.zk.store import ZkStore
@@ -268,3 +268,30 @@ async def test_others_have_the_loop_while_very_many_tokens_are_looked_at(both: B
     await sweep
     assert turns > 5_000 / SLICE
     assert len(both.one.index) == 5_001
+
+
+@brokers
+async def test_a_sweep_changes_few_tokens_in_one_turn_of_the_loop(both: Brokers) -> None:
+    """All replies that have come are dealt with in one turn; ten thousand tokens may end at the same time."""
+    for _ in range(5 * AT_A_TIME):
+        await both.one.create(ALICE, [], 50)
+    await both.followed()
+    both.clock.advance(60)
+    in_turns, loop, store = [0], asyncio.get_running_loop(), both.one._store
+    remove = store.remove
+
+    async def counted(token_id: str, version: int) -> bool:
+        in_turns[-1] += 1
+        return await remove(token_id, version)
+
+    def turn() -> None:
+        in_turns.append(0)
+        if not sweep.done():
+            loop.call_soon(turn)
+
+    store.remove = counted  # type: ignore[method-assign]
+    sweep = loop.create_task(both.one.remove_expired())
+    loop.call_soon(turn)
+    await sweep
+    assert sum(in_turns) == 5 * AT_A_TIME and max(in_turns) <= AT_A_TIME <= 20
+    assert both.stored() == []
