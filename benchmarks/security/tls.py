@@ -1,11 +1,10 @@
-"""What TLS costs: records in and out over a plain and a TLS listener, new connections, idle ones.
+"""What TLS costs: records in and out over a plain and a TLS listener, idle connections.
 
     python -m benchmarks.security.tls [--records N] [--rounds N] [--apache] [--clients kcat,java] [--idle N]
 
 kcat and Apache's performance tests of 2.8.2 write and read records of 100 bytes, uncompressed, over TLS 1.3: short
 rounds, each with all brokers and listeners in turn, of which medians are printed. On few processors the clients share
-them with the broker, so the broker's own CPU time is the fairer figure. New connections are made by processes with
-OpenSSL's client, and ask for a response. Prints lines for people.
+them with the broker, so the broker's own CPU time is the fairer figure. Prints lines for people.
 """
 
 from __future__ import annotations
@@ -13,16 +12,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import re
-import resource
 import socket
 import ssl
 import statistics
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benchmarks.idempotence import cpu_us
 from benchmarks.servers import Server, folder, zookeeper
@@ -31,11 +28,8 @@ from kafka_py.testing.certificate_files import CertificateFiles
 from kafka_py.testing.peers.apache import CLASSIC_JVM, ApacheBroker, apache_kafka
 from kafka_py.testing.processes import free_port
 from kafka_py.testing.topics import create_topic
-from kafka_py.wire.frames import encode_request
-from kafka_py.wire.messages.api_versions import ApiVersionsRequest
 
 VALUE = b"x" * 100
-CONNECTIONS, PROCESSES = 400, 2
 TIMEOUT_S = 300
 
 
@@ -147,33 +141,6 @@ def measure(places: list[Place], clients: dict[str, Kcat | Java], records: int, 
                       flush=True)  # fmt: skip
 
 
-def connect(port: int, authority: str, count: int) -> None:
-    """Makes so many connections, one after the other; what a process of `connections` does."""
-    context = ssl.create_default_context(cafile=authority)
-    request = bytes(encode_request(ApiVersionsRequest(), 0, 1, "bench"))
-    for _ in range(count):
-        with (
-            socket.create_connection(("127.0.0.1", port)) as plain,
-            context.wrap_socket(plain, server_hostname="localhost") as secured,
-        ):
-            secured.sendall(request)
-            secured.recv(4)
-
-
-def connections(place: Place, files: CertificateFiles) -> None:
-    arguments = ["--connect", str(place.port), str(files.authority_pem)]
-    cpu, began_s = cpu_us(place.server), time.monotonic()
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    started = [subprocess.Popen([sys.executable, "-m", __spec__.name, *arguments]) for _ in range(PROCESSES)]
-    for each in started:
-        assert each.wait(TIMEOUT_S) == 0
-    took_s, cpu_s, count = time.monotonic() - began_s, (cpu_us(place.server) - cpu) / 1e6, CONNECTIONS * PROCESSES
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    client_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    print(f"{place.broker:7} {count / took_s:5.0f} new connections/s, CPU for each: broker {cpu_s / count * 1e3:.2f} "
-          f"ms, client {client_s / count * 1e3:.2f} ms", flush=True)  # fmt: skip
-
-
 def idle(place: Place, files: CertificateFiles, count: int) -> None:
     server, port = place.server, place.port
     context = ssl.create_default_context(cafile=str(files.authority_pem))
@@ -188,10 +155,13 @@ def idle(place: Place, files: CertificateFiles, count: int) -> None:
 
 
 @contextlib.contextmanager
-def running(kind: type[AnyBroker], connect: str, files: CertificateFiles) -> Iterator[tuple[Server, dict[str, int]]]:
+def running(
+    kind: type[AnyBroker], connect: str, files: CertificateFiles, **certificate: Any
+) -> Iterator[tuple[Server, dict[str, int]]]:
+    """A broker with both listeners, and their ports. certificate: what its key is like, see Authority.issue."""
     ports = {"PLAINTEXT": free_port(), "SSL": free_port()}
     listeners = ",".join(f"{name}://127.0.0.1:{port}" for name, port in ports.items())
-    settings = {"listeners": listeners, **files.broker()}
+    settings = {"listeners": listeners, **files.broker(**certificate)}
     with folder(kind.__name__) as directory, contextlib.ExitStack() as stack:
         connect, port = f"{connect}/{kind.__name__}", ports["PLAINTEXT"]
         broker: AnyBroker
@@ -208,13 +178,9 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=500_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--idle", type=int, default=2000)
-    parser.add_argument("--clients", default="kcat,java", help="none: connections only")
+    parser.add_argument("--clients", default="kcat,java", help="none: idle connections only")
     parser.add_argument("--apache", action="store_true", help="Apache Kafka 2.8.2 as well")
-    parser.add_argument("--connect", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.connect:
-        connect(int(options.connect[0]), options.connect[1], CONNECTIONS)
-        return
     kinds: dict[str, type[AnyBroker]] = {"ours": BrokerProcess}
     if options.apache:
         kinds["Apache"] = ApacheBroker
@@ -232,7 +198,6 @@ def main() -> None:
         measure(places, clients, options.records, options.rounds)
         for place in places:
             if place.listener == "SSL":
-                connections(place, files)
                 idle(place, files, options.idle)
 
 

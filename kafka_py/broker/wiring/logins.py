@@ -126,7 +126,7 @@ class BrokerLogins:
             who = anonymous  # until the login
         if self.tls is None or tls is None:
             return ListenerSecurity(None, who, begin)
-        return ListenerSecurity(tls.accept, who, begin, self.tls.executor())
+        return ListenerSecurity(tls.accept, who, begin, self.tls.executor(), tls.is_short)
 
     def security_to(self, listener: str) -> ConnectionSecurity:
         """How this broker's connections to that listener of other brokers are protected."""

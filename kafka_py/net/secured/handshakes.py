@@ -1,7 +1,8 @@
-"""The TLS handshake of one connection: before its deadline, its cryptography in a thread.
+"""The TLS handshake of one connection: before its deadline, its cryptography in a thread unless it is short.
 
-A signature takes a millisecond, of a long key several; with many new connections at once that would hold the event
-loop. Both ends use this; what follows is said by two functions. Source: SslTransportLayer; KIP-152.
+A signature of a long key takes several milliseconds, and so does a key exchange that a client may choose; that must
+not hold the event loop. A server's short steps run there all the same (short_steps.py): a thread would cost more. Both
+ends use this; what follows is said by two functions. Source: SslTransportLayer; KIP-152.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import ssl
 from collections.abc import Callable
 from concurrent.futures import Executor
 
+from kafka_py.net.secured.short_steps import ShortSteps
 from kafka_py.net.secured.tls_transport import TlsTransport
 
 HANDSHAKE_S = 30.0
@@ -35,6 +37,14 @@ _REASONS = {
     "HANDSHAKE_FAILURE": "the two sides agree on no parameters, or a certificate is missing",
 }
 """What the names mean that OpenSSL gives to errors; an alert of the peer has the end of its name."""
+
+IsShort = Callable[[bytes], bool]
+"""(what has arrived since the last step of a handshake) -> whether the step with it takes less than a millisecond."""
+
+
+def never(_data: bytes) -> bool:
+    """No step is short."""
+    return False
 
 
 class HandshakeFailed(ConnectionError):
@@ -68,20 +78,25 @@ class Handshake:
     """Secures one transport.
 
     is_server: the peer speaks first. executor: runs the cryptography; None for the default executor of the loop.
+    is_short: whether a server's step with what has arrived is short, where all steps before it were; those run by
+        `short_steps`. None: no step is.
     """
 
     __slots__ = (
-        "_deadline", "_executor", "_has_begun", "_is_over", "_is_server", "_loop", "_on_done", "_on_failed", "_reads",
-        "_transport",
+        "_deadline", "_executor", "_has_begun", "_is_over", "_is_server", "_is_short", "_loop", "_on_done",
+        "_on_failed", "_reads", "_short_steps", "_transport",
     )  # fmt: skip
 
     def __init__(
-        self, transport: TlsTransport, loop: asyncio.AbstractEventLoop, executor: Executor | None, *, is_server: bool
-    ) -> None:
+        self, transport: TlsTransport, loop: asyncio.AbstractEventLoop, executor: Executor | None, *, is_server: bool,
+        short_steps: ShortSteps | None = None, is_short: IsShort = never,
+    ) -> None:  # fmt: skip
         self._transport = transport
         self._loop = loop
         self._executor = executor
         self._is_server = is_server
+        self._short_steps = short_steps  # None from the first step on that is not short
+        self._is_short = is_short
         self._has_begun = not is_server
         self._is_over = False
         self._reads = False
@@ -132,7 +147,26 @@ class Handshake:
             self._fail(HandshakeFailed("the client sent plain bytes to a listener with TLS", is_fatal=True))
         else:
             self._has_begun = True
+            self._advance(data)
+
+    def _advance(self, data: bytes) -> None:
+        if self._short_steps is not None and not self._is_short(data):
+            self._short_steps = None  # a message that came in part may end in bytes that look like another one
+        if self._short_steps is None:
             self._step()
+        elif not self._short_steps.run(self._short_step):
+            self._read(False)
+
+    def _short_step(self) -> None:
+        if self._is_over:  # it was closed before its turn came
+            return
+        error: Exception | None = None
+        is_complete = False
+        try:
+            is_complete = self._transport.step()
+        except Exception as caught:  # as of a step in a thread
+            error = caught
+        self._conclude(is_complete, error)
 
     def _step(self) -> None:
         self._read(False)
@@ -144,16 +178,23 @@ class Handshake:
         future.add_done_callback(self._on_step)
 
     def _on_step(self, future: asyncio.Future[bool]) -> None:
-        error = None if future.cancelled() else future.exception()
+        if future.cancelled():
+            self._conclude(False, HandshakeFailed("this side is shutting down", is_fatal=False))
+            return
+        error = future.exception()
+        self._conclude(error is None and future.result(), error)
+
+    def _conclude(self, is_complete: bool, error: BaseException | None) -> None:
+        """A step has ended. Nothing happens when the handshake is over already."""
         if self._is_over:
             return
         try:
             self._transport.push()  # the alert too that names an error
         except OSError as lost:
             error = error or lost
-        if error is not None or future.cancelled():
-            self._fail(error or HandshakeFailed("this side is shutting down", is_fatal=False))
-        elif future.result():
+        if error is not None:
+            self._fail(error)
+        elif is_complete:
             on_done = self._on_done
             self.cancel()
             on_done()

@@ -18,7 +18,8 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.texts import one_line
 from kafka_py.net.connection import Connection, OnRequest
 from kafka_py.net.principal import ANONYMOUS, Principal
-from kafka_py.net.secured.handshakes import HANDSHAKE_S, Handshake, HandshakeFailed
+from kafka_py.net.secured.handshakes import HANDSHAKE_S, Handshake, HandshakeFailed, IsShort, never
+from kafka_py.net.secured.short_steps import ShortSteps
 from kafka_py.net.secured.tls_transport import MakeTls, TlsTransport
 from kafka_py.net.secured.unauthenticated import UnauthenticatedConnections
 
@@ -52,13 +53,14 @@ class ListenerSecurity(NamedTuple):
     make_tls: makes the server's end of a TLS session, with the present certificates; None on a listener without TLS.
     principal_of: who the client of a connection is, by its certificate (DER, None where none was shown); raises
     ValueError with one line. Where there are logins, these say it. begin_login: see BeginLogin; None on a listener
-    without logins. executor: for the cryptography of handshakes.
+    without logins. executor: for the cryptography of handshakes. is_short: which of their steps need none of it.
     """
 
     make_tls: MakeTls | None = None
     principal_of: Callable[[Connection, bytes | None], Principal] = anonymous
     begin_login: BeginLogin | None = None
     executor: Executor | None = None
+    is_short: IsShort = never
 
 
 class FailureLog:
@@ -87,14 +89,14 @@ class HandshakeStage:
 
     def __init__(
         self, connection: Connection, transport: TlsTransport, security: ListenerSecurity,
-        loop: asyncio.AbstractEventLoop, failures: FailureLog, on_secured: Callable[[], None],
+        handshake: Handshake, failures: FailureLog, on_secured: Callable[[], None],
     ) -> None:  # fmt: skip
         self._connection = connection
         self._transport = transport
         self._security = security
         self._failures = failures
         self._on_secured = on_secured
-        self._handshake = Handshake(transport, loop, security.executor, is_server=True)
+        self._handshake = handshake
 
     def start(self, within_s: float = HANDSHAKE_S) -> None:
         self._handshake.start(self._secured, self._failed, within_s)
@@ -228,6 +230,7 @@ class Stages:
         self._requests = requests
         self._waiting = waiting
         self._failures = FailureLog(clock)
+        self._short_steps = ShortSteps(loop, clock.monotonic_s)
 
     def begin(
         self, connection: Connection, transport: TlsTransport | None, security: ListenerSecurity, on_session: OnSession
@@ -257,11 +260,17 @@ class Stages:
             log_in()
         else:
             connection.stage = stage = HandshakeStage(
-                connection, transport, security, self._loop, self._failures, log_in
+                connection, transport, security, self._handshake(transport, security), self._failures, log_in
             )
             stage.start()
         if leaves is not None:
             self._turn_out(leaves)
+
+    def _handshake(self, transport: TlsTransport, security: ListenerSecurity) -> Handshake:
+        return Handshake(
+            transport, self._loop, security.executor, is_server=True, short_steps=self._short_steps,
+            is_short=security.is_short,
+        )  # fmt: skip
 
     def _turn_out(self, connection: Connection) -> None:
         reason = f"more than {self._waiting.most} connections had not authenticated yet"

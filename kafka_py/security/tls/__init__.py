@@ -1,6 +1,7 @@
 """TLS for listeners, for the links between brokers, and for clients: stores, sessions, the principal of a certificate.
 
-    der.py              three fields of a certificate
+    der.py              four fields of a certificate
+    key_costs.py        whether a key signs quickly
     names.py            distinguished names as text
     principal_rules.py  names of certificates to names of principals
     settings.py         the settings of one listener or client

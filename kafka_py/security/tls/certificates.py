@@ -13,7 +13,7 @@ from typing import Any
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
     Encoding,
@@ -101,13 +101,13 @@ class Authority:
 
     def issue(
         self, common_name: str, hosts: Sequence[str] = (), *, days: tuple[float, float] = (_BACKDATED_DAYS, 825),
-        unit: str | None = None, is_self_signed: bool = False,
+        unit: str | None = None, is_self_signed: bool = False, rsa_bits: int = 0,
     ) -> Certified:  # fmt: skip
         """A key with a certificate for these names and addresses.
 
-        days: from when to when it is valid, counted from now.
+        days: from when to when it is valid, counted from now. rsa_bits: 0 for a key on the curve P-256.
         """
-        key = ec.generate_private_key(ec.SECP256R1())
+        key: Any = rsa.generate_private_key(65_537, rsa_bits) if rsa_bits else ec.generate_private_key(ec.SECP256R1())
         name = _name(common_name, unit)
         builder = self._builder(name, key.public_key(), days, name if is_self_signed else self._name)
         if hosts:

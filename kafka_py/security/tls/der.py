@@ -1,4 +1,4 @@
-"""What is needed of DER: elements, object identifiers, and three fields of a certificate.
+"""What is needed of DER: elements, object identifiers, and four fields of a certificate.
 
 Nothing is verified here; OpenSSL does that. Source: RFC 5280.
 """
@@ -65,11 +65,15 @@ def object_id(content: bytes) -> str:
 
 
 class CertificateFields(NamedTuple):
-    """Of one certificate. issuer, subject: the DER of a name. alternative_names: (tag, value) of each."""
+    """Of one certificate. issuer, subject: the DER of a name. alternative_names: (tag, value) of each.
+
+    public_key: the DER of SubjectPublicKeyInfo.
+    """
 
     issuer: bytes
     subject: bytes
     alternative_names: frozenset[tuple[int, bytes]]
+    public_key: bytes
 
 
 def certificate_fields(certificate: bytes) -> CertificateFields:
@@ -79,12 +83,12 @@ def certificate_fields(certificate: bytes) -> CertificateFields:
         body = list(elements(next(elements(signed.content)).content))
         if body[0].tag == _VERSION:
             del body[0]
-        issuer, _validity, subject = body[2:5]  # after serial number and algorithm
-        extensions = next((each for each in body[5:] if each.tag == _EXTENSIONS), None)
+        issuer, _validity, subject, public_key = body[2:6]  # after serial number and algorithm
+        extensions = next((each for each in body[6:] if each.tag == _EXTENSIONS), None)
     except (StopIteration, IndexError, ValueError):
         raise MalformedCertificate("fields of the certificate are missing") from None
     names = frozenset[tuple[int, bytes]]() if extensions is None else _alternative_names(extensions.content)
-    return CertificateFields(issuer.whole, subject.whole, names)
+    return CertificateFields(issuer.whole, subject.whole, names, public_key.whole)
 
 
 def _alternative_names(extensions: bytes) -> frozenset[tuple[int, bytes]]:

@@ -12,11 +12,13 @@ from typing import NamedTuple
 
 from kafka_py.base.errors import ConfigError
 from kafka_py.net.principal import ANONYMOUS, Principal
+from kafka_py.net.secured.hello import Flight, flight
 from kafka_py.net.secured.tls_transport import MakeTls
 from kafka_py.security.tls.changes import check_replacement
 from kafka_py.security.tls.client_tls import client_end
 from kafka_py.security.tls.contexts import client_context, fault_between, server_context
 from kafka_py.security.tls.der import certificate_fields
+from kafka_py.security.tls.key_costs import signs_quickly
 from kafka_py.security.tls.names import distinguished_name
 from kafka_py.security.tls.principal_rules import PrincipalRules
 from kafka_py.security.tls.settings import TlsSettings
@@ -33,6 +35,10 @@ class StoreContexts(NamedTuple):
     server: ssl.SSLContext
     client: ssl.SSLContext
 
+    def signs_quickly(self) -> bool:
+        """Whether a handshake may be signed on the event loop."""
+        return self.stores.own is not None and signs_quickly(certificate_fields(self.stores.own.chain[0]).public_key)
+
 
 class ListenerTls:
     """The present stores of one listener.
@@ -45,6 +51,7 @@ class ListenerTls:
         self._rules = rules
         self._is_inter_broker = is_inter_broker
         self._present = self._made(settings, load_stores(settings))
+        self._signs_quickly = self._present.signs_quickly()
 
     def _made(self, settings: TlsSettings, stores: Stores) -> StoreContexts:
         made = StoreContexts(settings, stores, server_context(settings, stores), client_context(settings, stores))
@@ -64,6 +71,16 @@ class ListenerTls:
     def accept(self, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO) -> ssl.SSLObject:
         """The server's end of a session: a MakeTls."""
         return self._present.server.wrap_bio(incoming, outgoing, server_side=True)
+
+    def is_short(self, data: bytes) -> bool:
+        """Whether the step of a handshake with what a client sent is short: an IsShort.
+
+        What follows a ClientHello is only where no certificates of clients have to be verified.
+        """
+        sent = flight(data)
+        if sent is Flight.SHORT_HELLO:
+            return self._signs_quickly
+        return sent is Flight.ENCRYPTED and self._present.server.verify_mode is ssl.CERT_NONE
 
     def connect_to(self, host: str) -> MakeTls:
         """The client's end of a session with that host."""
@@ -98,6 +115,7 @@ class ListenerTls:
     def take(self, made: StoreContexts) -> None:
         """Uses what `check` returned for new connections."""
         self._present = made
+        self._signs_quickly = made.signs_quickly()
 
 
 def _fault_between(server: StoreContexts, client: StoreContexts) -> str | None:

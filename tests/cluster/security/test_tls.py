@@ -24,6 +24,8 @@ from kafka_py.security.tls.listener_tls import ListenerTls
 from kafka_py.testing.certificate_files import HOSTS, CertificateFiles
 from kafka_py.testing.local_broker import LocalBroker
 from kafka_py.testing.zookeeper import FakeZookeeper
+from kafka_py.wire.frames import encode_request
+from kafka_py.wire.messages.api_versions import ApiVersionsRequest
 
 BOTH = {"listeners": "PLAINTEXT://127.0.0.1:0,SSL://127.0.0.1:0"}
 MUTUAL = {"listener.name.ssl.ssl.client.auth": "required"}
@@ -86,6 +88,40 @@ def test_clients_work_over_tls_and_are_named_by_their_certificates(tmp_path: Pat
                 assert names == {"User:BOB"}
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("groups", "rsa_bits", "threads"),
+    [("X25519", 0, 0), ("P-256", 2048, 0), ("P-384", 0, 2), ("ffdhe8192", 0, 2), ("P-384:X25519", 0, 2),
+     ("X25519", 3072, 2)],
+)  # fmt: skip
+def test_openssl_connects_with_any_group_and_long_work_is_done_in_threads(
+    tmp_path: Path, files: CertificateFiles, groups: str, rsa_bits: int, threads: int
+) -> None:
+    async def run() -> int:
+        async with running(tmp_path, {**BOTH, **files.broker(rsa_bits=rsa_bits)}) as broker:
+            tls = broker.server._logins.tls
+            assert tls is not None
+            pool, submitted = tls.executor(), []
+            submit = pool.submit
+            setattr(pool, "submit", lambda *given: (submitted.append(given), submit(*given))[1])  # noqa: B010
+            client = await asyncio.create_subprocess_exec(
+                "openssl", "s_client", "-connect", f"localhost:{broker.server.ports['SSL']}", "-tls1_3", "-quiet",
+                "-groups", groups, "-CAfile", str(files.authority_pem), "-verify_return_error",
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+            )  # fmt: skip
+            assert client.stdin is not None and client.stdout is not None
+            try:
+                async with asyncio.timeout(20):
+                    client.stdin.write(encode_request(ApiVersionsRequest(), 0, 77, "openssl"))
+                    answer = await client.stdout.readexactly(8)
+                assert int.from_bytes(answer[4:]) == 77
+            finally:
+                client.kill()
+                await client.wait()
+            return len(submitted)
+
+    assert asyncio.run(run()) == threads
 
 
 def refused(broker: LocalBroker, client: Mapping[str, str]) -> "asyncio.Future[str]":

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import ssl
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
@@ -10,7 +11,9 @@ from typing import Any
 
 import pytest
 
-from kafka_py.net.secured.handshakes import Handshake, HandshakeFailed, explained
+from kafka_py.net.secured.handshakes import Handshake, HandshakeFailed, IsShort, explained, never
+from kafka_py.net.secured.hello import Flight, flight
+from kafka_py.net.secured.short_steps import ShortSteps
 from kafka_py.net.secured.tls_transport import FileBuffer, TlsTransport
 from kafka_py.testing.tls_ends import client_end, contexts, server_end
 
@@ -103,6 +106,135 @@ def test_errors_are_explained_in_one_line() -> None:
     other.reason = "SOMETHING_NEW"
     assert str(explained(other)) == "something new"
     assert not explained(ConnectionResetError(104, "Connection reset by peer")).is_fatal
+
+
+class Observed:
+    """A server's handshake whose steps in threads are counted."""
+
+    def __init__(self, folder: Path, is_short: IsShort) -> None:
+        self.left, self.right = socket.socketpair()
+        loop = asyncio.get_running_loop()
+        self.transport = TlsTransport(self.left, server_end(contexts(folder)[0]), loop, FileBuffer())
+        self.done: asyncio.Future[HandshakeFailed | None] = loop.create_future()
+        self.short_steps = ShortSteps(loop, time.monotonic)
+        self.executor = Counting()
+        self.handshake = Handshake(
+            self.transport, loop, self.executor, is_server=True, short_steps=self.short_steps, is_short=is_short
+        )
+        self.handshake.start(lambda: self.done.set_result(None), self.done.set_result, 10.0)
+
+    async def connect(self, context: ssl.SSLContext, first: int | None = None) -> None:
+        """A client does its handshake; the first so many bytes of its ClientHello arrive alone."""
+        loop, incoming, outgoing = asyncio.get_running_loop(), ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.right.setblocking(False)
+        end = client_end(context)(incoming, outgoing)
+        while True:
+            try:
+                end.do_handshake()
+            except ssl.SSLWantReadError:
+                data = outgoing.read()
+                if first is not None:
+                    await loop.sock_sendall(self.right, data[:first])
+                    await self.executor.used.wait()
+                    data, first = data[first:], None
+                await loop.sock_sendall(self.right, data)
+                incoming.write(await loop.sock_recv(self.right, 65_536))
+            else:
+                await loop.sock_sendall(self.right, outgoing.read())
+                return
+
+    def close(self) -> None:
+        self.handshake.cancel()
+        self.transport.close()
+        self.right.close()
+        self.executor.shutdown()
+
+
+class Counting(ThreadPoolExecutor):
+    """Counts what it is given. used: set by the first of it."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.steps = 0
+        self.used = asyncio.Event()
+
+    def submit(self, *given: Any, **named: Any) -> Any:
+        self.steps += 1
+        self.used.set()
+        return super().submit(*given, **named)
+
+
+def is_known(data: bytes) -> bool:
+    return flight(data) is not Flight.OTHER
+
+
+@pytest.mark.parametrize(
+    ("is_short", "first", "threads"),
+    [
+        (is_known, None, 0),
+        (never, None, 2),
+        (lambda data: flight(data) is Flight.SHORT_HELLO, None, 1),
+        (lambda data: flight(data) is Flight.ENCRYPTED, None, 2),  # after a first step that was not short none is
+        (is_known, 20, 3),  # so with a message that came in parts
+    ],
+)
+def test_short_steps_need_no_thread(tmp_path: Path, is_short: IsShort, first: int | None, threads: int) -> None:
+    async def run() -> int:
+        observed = Observed(tmp_path, is_short)
+        try:
+            async with asyncio.timeout(10):
+                await observed.connect(contexts(tmp_path)[1], first)
+                assert await observed.done is None
+            return observed.executor.steps
+        finally:
+            observed.close()
+
+    assert asyncio.run(run()) == threads
+
+
+def test_an_error_of_a_short_step_fails_the_handshake_and_its_alert_leaves(tmp_path: Path) -> None:
+    async def run() -> None:
+        observed = Observed(tmp_path, lambda _data: True)
+        try:
+            observed.right.send(b"\x16\x03\x01\x00\x04\x01\x00\x00\x00")
+            found = await asyncio.wait_for(observed.done, 10)
+            assert found is not None and found.is_fatal
+            observed.right.setblocking(False)
+            assert observed.right.recv(100)[0] == 0x15
+            assert observed.executor.steps == 0
+        finally:
+            observed.close()
+
+    asyncio.run(run())
+
+
+def test_a_short_step_that_waits_for_its_turn_reads_no_more_and_ends_with_its_connection(tmp_path: Path) -> None:
+    async def run() -> None:
+        loop = asyncio.get_running_loop()
+        held, closed = Observed(tmp_path, is_known), Observed(tmp_path, is_known)
+        waiting: asyncio.Queue[Any] = asyncio.Queue()
+        for each in (held, closed):
+            setattr(each.short_steps, "run", waiting.put_nowait)  # noqa: B010  # it is a method; None: it has to wait
+        try:
+            client = loop.create_task(held.connect(contexts(tmp_path)[1]))
+            closed.right.send(hello(tmp_path))
+            steps = [await asyncio.wait_for(waiting.get(), 10) for _ in range(2)]
+            for each in (held, closed):
+                assert not loop.remove_reader(each.left.fileno()), "it is still read"
+            closed.handshake.cancel()
+            closed.transport.close()
+            for step in steps:
+                step()
+            assert not closed.done.done()
+            setattr(held.short_steps, "run", lambda step: step() is None)  # noqa: B010
+            async with asyncio.timeout(10):
+                await client
+                assert await held.done is None
+        finally:
+            held.close()
+            closed.close()
+
+    asyncio.run(run())
 
 
 def hello(folder: Path) -> bytes:

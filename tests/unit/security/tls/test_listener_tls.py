@@ -1,7 +1,9 @@
 """One listener's stores, the principals of its clients, and stores that take the place of others."""
 
 import os
+import ssl
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +73,25 @@ def test_a_broker_must_be_able_to_connect_to_itself(authority: Authority) -> Non
     listener(distrusting)
     with pytest.raises(ConfigError, match="could not connect to each other"):
         listener(distrusting, is_inter_broker=True)
+
+
+def test_which_steps_of_handshakes_are_short(authority: Authority) -> None:
+    to_server = ssl.MemoryBIO()
+    with pytest.raises(ssl.SSLWantReadError):
+        ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), to_server, server_hostname="b").do_handshake()
+    first, last = to_server.read(), b"\x14\x03\x03\x00\x01\x01\x17\x03\x03"
+
+    def short(tls: ListenerTls) -> list[bool]:
+        return [tls.is_short(first), tls.is_short(last), tls.is_short(first[:-1])]
+
+    assert short(listener(of(authority.issue("b")))) == [True, True, False]
+    assert short(listener(of(authority.issue("b", rsa_bits=3072)))) == [False, True, False]
+    for client_auth in ("requested", "required"):  # certificates of clients are verified in a thread
+        settings = replace(of(authority.issue("b")), client_auth=client_auth)
+        assert short(listener(settings)) == [True, False, False]
+    tls = listener(of(authority.issue("b")))
+    assert changed(tls, of(authority.issue("b", rsa_bits=3072)))
+    assert short(tls) == [False, True, False]
 
 
 def test_the_same_name_and_more_hosts_may_replace_a_certificate(authority: Authority) -> None:

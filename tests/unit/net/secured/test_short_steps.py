@@ -1,0 +1,86 @@
+"""How much of handshakes runs in a turn of the event loop."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from kafka_py.net.secured.short_steps import TURN_S, ShortSteps
+
+
+class Turns:
+    """A loop whose turns are taken by hand, and whose clock only steps move."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self.due: list[Callable[[], None]] = []
+        self.ran: list[str] = []
+        loop: asyncio.AbstractEventLoop = self  # type: ignore[assignment]
+        self.steps = ShortSteps(loop, lambda: self.now_s)
+
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        self.due.append(callback)
+
+    def turn(self) -> list[str]:
+        """What ran in one turn."""
+        due, self.due, self.ran = self.due, [], []
+        assert len(due) <= 1
+        for callback in due:
+            callback()
+        return self.ran
+
+    def add(self, name: str, takes_s: float = TURN_S / 4) -> bool:
+        def step() -> None:
+            self.now_s += takes_s
+            self.ran.append(name)
+            if name == "raises":
+                raise RuntimeError(name)
+
+        return self.steps.run(step)
+
+
+def test_a_step_alone_runs_at_once() -> None:
+    turns = Turns()
+    assert turns.add("a")
+    assert turns.ran == ["a"]
+    assert turns.turn() == [] and not turns.due
+
+
+def test_a_turn_runs_no_more_steps_than_its_time_allows_and_others_follow_in_order() -> None:
+    turns = Turns()
+    names = [str(number) for number in range(10)]
+    assert [turns.add(name) for name in names] == [True] * 4 + [False] * 6
+    assert turns.ran == names[:4]
+    assert not turns.add("late")  # it does not overtake those that wait
+    assert turns.turn() == names[4:8]
+    assert turns.turn() == [*names[8:], "late"]
+    assert turns.turn() == [] and not turns.due
+
+
+def test_what_arrives_in_a_turn_counts_with_what_had_waited() -> None:
+    turns = Turns()
+    for number in range(6):
+        turns.add(str(number))
+    assert turns.turn() == ["4", "5"]
+    assert [turns.add("a"), turns.add("b"), turns.add("c")] == [True, True, False]
+
+
+def test_the_time_of_earlier_turns_does_not_count() -> None:
+    turns = Turns()
+    for _ in range(50):
+        assert turns.add("a", TURN_S)
+        turns.turn()
+
+
+def test_a_step_that_raises_keeps_no_other_from_its_turn() -> None:
+    turns = Turns()
+    turns.add("long", TURN_S)
+    turns.add("raises")
+    turns.add("b")
+    with pytest.raises(RuntimeError):
+        turns.turn()
+    assert turns.ran == ["raises"]
+    assert turns.turn() == ["b"]
+    with pytest.raises(RuntimeError):
+        turns.add("raises")
+    assert turns.add("c")
