@@ -1,143 +1,179 @@
 """Changed frames over the sockets of a running broker: before a login, during it, and after it.
 
-    python -m benchmarks.security.live_fuzz [--seconds S] [--seed N]
+    python -m benchmarks.security.live_fuzz [--frames N] [--phases before,during,after] [--rate N] [--seed N]
 
-Before: requests of every API as the first of a connection, some with bytes changed. During: the tokens of a login, some
-with bytes changed. After: requests with random values of every API in every version, by a user who may do what clients
-may do. Meanwhile another client asks over a connection that has logged in. What the dispatcher alone is fed with is
-`python -m kafka_py.testing.fuzz`. Prints lines for people; a broker that has ended is an error.
+Before: frames that a listener with logins answers without a login, and those for which it closes the connection; bytes
+in place of TLS. During: exchanges of each mechanism that end badly somewhere in the middle. After: requests with
+random values and bytes of every API in every version, by a user who may do what clients may do, and damaged record
+batches. A frame counts when the broker has answered it or a later one, or has closed the connection because of it.
+Another user writes records and asks for metadata meanwhile; for a part of the time it is alone. What the dispatcher
+alone is fed with is `python -m kafka_py.testing.fuzz`. Prints lines for people; it is an error if the broker ends, logs
+an error, or does not have all records of the other user. The short form is tests/system/test_live_fuzz.py.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import socket
+import shutil
+import sys
 import time
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from random import Random
+from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.security.failed_logins import PASSWORD, USER, OtherClient, login, running
-from benchmarks.servers import Server, folder, zookeeper
-from kafka_py.clients.admin.client import AdminClient
-from kafka_py.net.principal import ANONYMOUS
-from kafka_py.security.acls.bindings import AclBinding, AclEntry, ResourcePattern
-from kafka_py.security.acls.vocabulary import CLUSTER_NAME, Operation, Permission, ResourceType
-from kafka_py.testing.fuzz.broker_cases import random_requests
-from kafka_py.testing.fuzz.mutations import mutate
+from benchmarks.security.failed_logins import PASSWORD, USER, login
+from benchmarks.security.fuzzing.generator import AT_ONCE, Counter, Generator, Order
+from benchmarks.security.fuzzing.good_client import GoodClient, missing_records
+from benchmarks.security.fuzzing.logins import before_scripts, during_scripts
+from benchmarks.security.fuzzing.requests import request_scripts
+from benchmarks.security.fuzzing.target import Target, faults_in, running_target
+from benchmarks.servers import folder, zookeeper
 
-PHASES = ("before", "during", "after")
-SETTINGS = {
-    "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
-    "super.users": str(ANONYMOUS),
-    "allow.everyone.if.no.acl.found": "true",
-    "connection.failed.authentication.delay.ms": "0",
-    "log.segment.bytes": "1000000",
-    "log.retention.bytes": "1000000",
-}
-AT_ONCE = 40
-"""Frames of one connection after its login."""
-POOL = 5000
-CHANGED = 0.3
-TIMEOUT_S = 20.0
+PHASES = {"before": before_scripts, "during": during_scripts, "after": request_scripts}
+WITH, ALONE = "with changed frames", "alone"
+WITH_S, ALONE_S = 20.0, 3.0
+"""How long the other user is measured, in turn."""
+SETTLE_S = 0.3
+SCRIPTS = 2000
+PREPARED_S = 300.0
 
 
-class Fuzzed(NamedTuple):
-    """taken: frames that the broker has answered, or closed the connection for. late: connections it kept too long."""
+class Found(NamedTuple):
+    """What came of one phase. waits: of the other user, see GoodClient.figures. missing: of its records."""
 
-    taken: int
-    connections: int
-    late: int
+    counts: dict[Counter, int]
+    seconds: float
+    cpu_s: float
+    resident_mb: list[float]
+    waits: dict[str, tuple[int, float, float, float]]
+    written: int
+    missing: int
+    faults: list[str]
 
 
-def fuzz(phase: str, port: int, seconds: float, seed: int) -> Fuzzed:
-    """Sends changed frames for so long."""
-    chance = Random(f"{phase} {seed}")
-    requests = random_requests(chance, POOL)
-    good = login(USER, PASSWORD)
-    handshake = good[: 4 + int.from_bytes(good[:4], "big")]
-    token = good[len(handshake) + 4 :]
+class Pace(NamedTuple):
+    """with_s, alone_s: how long the other user is measured, in turn. at_once, rate: see Order."""
+
+    with_s: float = WITH_S
+    alone_s: float = ALONE_S
+    at_once: int = AT_ONCE
+    rate: float = 0.0
+
+
+AT_FULL_SPEED = Pace()
+
+
+def run_phase(
+    name: str, target: Target, frames: int, seed: int, *, scripts: int = SCRIPTS, pace: Pace = AT_FULL_SPEED,
+    say: Callable[[str], None] = print,
+) -> Found:  # fmt: skip
+    """Sends so many frames. Raises what has ended the broker, the generator or the other user."""
+    opening = login(USER, PASSWORD) if name == "after" else b""
+    generator = Generator(
+        Order(PHASES[name], scripts, opening, target.port, target.tls_port, seed, pace.at_once, pace.rate)
+    )
+    good = GoodClient(target.port)
+    good.start()
+    server = target.server
+    resident_mb, cpu_s, seconds = [server.resident_mb()], 0.0, 0.0
+    try:
+        _wait_prepared(generator)
+        while generator.counts()[Counter.READ] < frames:
+            before_s, began_s = server.cpu_seconds(), time.monotonic()
+            _measure(good, generator, WITH, pace.with_s, frames)
+            cpu_s += server.cpu_seconds() - before_s
+            seconds += time.monotonic() - began_s
+            resident_mb.append(server.resident_mb())
+            _measure(good, generator, ALONE, pace.alone_s, frames)
+            server.check_alive()
+            say(_progress(name, generator.counts(), seconds, resident_mb, good))
+    finally:
+        generator.stop()
+    good.stop()
+    missing = missing_records(target.port, good.first_offset, good.written)
+    return Found(
+        generator.counts(), seconds, cpu_s, resident_mb, dict(good.figures()), good.written, missing,
+        faults_in(target.log),
+    )  # fmt: skip
+
+
+def _wait_prepared(generator: Generator) -> None:
+    """Lets it send as soon as its scripts are prepared, and returns when it has begun."""
+    generator.go(True)
+    ends_s = time.monotonic() + PREPARED_S
+    while not generator.counts()[Counter.READ]:
+        generator.check_alive()
+        if time.monotonic() > ends_s:
+            raise TimeoutError("the generator has sent nothing")
+        time.sleep(0.02)
+
+
+def _measure(good: GoodClient, generator: Generator, mark: str, seconds: float, frames: int) -> None:
+    """Notes the waits of the other user for so long, or until the generator has sent enough."""
+    generator.go(mark == WITH)
+    time.sleep(SETTLE_S)
+    good.mark = mark
     ends_s = time.monotonic() + seconds
-    taken = connections = late = 0
-    while time.monotonic() < ends_s:
-        if phase == "during":
-            before, frames = handshake, [bytes(mutate(token, chance))]
-        elif phase == "before":
-            before, frames = b"", [some(chance, requests) for _ in range(2)]
-        else:
-            before, frames = good, [some(chance, requests) for _ in range(AT_ONCE)]
-        sent = before + b"".join(len(each).to_bytes(4, "big") + each for each in frames)
-        answers, is_over = exchange(port, sent)
-        taken += min(max(answers - (2 if phase == "after" else phase == "during"), 0) + 1, len(frames))
-        connections += 1
-        late += not is_over
-    return Fuzzed(taken, connections, late)
+    while time.monotonic() < ends_s and (mark == ALONE or generator.counts()[Counter.READ] < frames):
+        generator.check_alive()
+        if good.failure is not None:
+            raise good.failure
+        time.sleep(0.05)
+    good.mark = None
 
 
-def some(chance: Random, requests: list[bytes]) -> bytes:
-    request = chance.choice(requests)
-    return bytes(mutate(request, chance)) if chance.random() < CHANGED else request
+def _progress(
+    name: str, counts: dict[Counter, int], seconds: float, resident_mb: list[float], good: GoodClient
+) -> str:
+    read, waits = counts[Counter.READ], good.figures()
+    p99 = ", ".join(f"p99 {waits[each][2]:.1f} ms {each}" for each in (ALONE, WITH) if each in waits)
+    now = time.strftime("%H:%M:%S")
+    return f"{now} {name:6} {read:9} frames, {read / seconds:.0f}/s, broker {resident_mb[-1]:.0f} MB; {p99}"
 
 
-def exchange(port: int, sent: bytes) -> tuple[int, bool]:
-    """Sends it and reads to the end: how many responses came, and whether the broker closed the connection in time."""
-    received = bytearray()
-    is_over = False
-    with socket.create_connection(("127.0.0.1", port)) as connection:
-        connection.settimeout(TIMEOUT_S)
-        try:
-            connection.sendall(sent)
-            connection.shutdown(socket.SHUT_WR)
-            while data := connection.recv(65536):
-                received += data
-            is_over = True
-        except ConnectionError:
-            is_over = True
-        except TimeoutError:
-            pass
-    count = at = 0
-    while at + 4 <= len(received):
-        at += 4 + int.from_bytes(received[at : at + 4], "big")
-        count += 1
-    return count, is_over
-
-
-def restrict(server: Server) -> None:
-    """The user may do nothing to the cluster: requests of brokers would end it."""
-    entry = AclEntry(f"User:{USER}", "*", Operation.ALL, Permission.DENY)
-    with AdminClient({"bootstrap.servers": f"127.0.0.1:{server.port}"}) as admin:
-        admin.create_acls([AclBinding(ResourcePattern(ResourceType.CLUSTER, CLUSTER_NAME), entry)]).all()
-
-
-@contextlib.contextmanager
-def fuzzed_broker() -> Iterator[tuple[Server, int]]:
-    with zookeeper() as connect, folder("fuzz") as directory, running(connect, directory, SETTINGS) as (server, port):
-        restrict(server)
-        yield server, port
+def report(name: str, found: Found) -> str:
+    """Some lines."""
+    counts = found.counts
+    read = counts[Counter.READ]
+    lines = [
+        f"{name}: {read} frames read by the broker in {found.seconds:.0f} s, {read / found.seconds:.0f}/s, "
+        f"{found.cpu_s / read * 1e6:.0f} us of its processor time each; {counts[Counter.SENT]} sent, "
+        f"{counts[Counter.INSIDE]} read inside the exchange, {counts[Counter.TLS]} TLS records",
+        f"  {counts[Counter.CONNECTIONS]} connections, {counts[Counter.ENDED]} ended by the broker, "
+        f"{counts[Counter.SILENT]} silent for too long; {counts[Counter.ANSWERS]} answers",
+        f"  broker: {found.resident_mb[0]:.0f} MB before, at most {max(found.resident_mb):.0f}, "
+        f"{found.resident_mb[-1]:.0f} at the end; {len(found.faults)} lines of errors in its log",
+        f"  the other user: {found.missing} of {found.written} records missing",
+    ]
+    for mark, (count, median, p99, longest) in found.waits.items():
+        lines.append(f"  {mark}: {count} waits, median {median:.2f}, p99 {p99:.1f}, longest {longest:.1f} ms")
+    return "\n".join([*lines, *found.faults[:20]])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=120.0, help="of each phase")
+    parser.add_argument("--frames", type=int, default=100_000, help="of each phase")
+    parser.add_argument("--phases", default=",".join(PHASES))
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--connections", type=int, default=AT_ONCE, help="at a time")
+    parser.add_argument("--rate", type=float, default=0.0, help="the most frames per second; 0: no limit")
+    parser.add_argument("--log", type=Path, help="where the broker's log is kept")
     options = parser.parse_args()
-    with fuzzed_broker() as (server, port):
-        for phase in ("alone", *PHASES):
-            other = OtherClient(port)
-            other.start()
-            before_mb, found = server.resident_mb(), Fuzzed(0, 0, 0)
-            if phase == "alone":
-                time.sleep(10)
-            else:
-                with ProcessPoolExecutor(1) as process:
-                    found = process.submit(fuzz, phase, port, options.seconds, options.seed).result()
-            p99_ms, longest_ms = other.stop()
-            server.check_alive()
-            print(f"{phase:7} {found.taken:9} frames over {found.connections} connections, {found.late} kept open; "
-                  f"broker {before_mb:.0f} to {server.resident_mb():.0f} MB; another client: p99 {p99_ms:.1f} ms, "
-                  f"longest {longest_ms:.1f} ms", flush=True)  # fmt: skip
+    failed = False
+    with zookeeper() as connect:
+        for name in options.phases.split(","):
+            with folder("fuzz") as directory, running_target(f"{connect}/{name}", directory) as target:
+                try:
+                    found = run_phase(
+                        name, target, options.frames, options.seed, say=lambda line: print(line, flush=True),
+                        pace=Pace(at_once=options.connections, rate=options.rate),
+                    )  # fmt: skip
+                finally:
+                    if options.log is not None:
+                        shutil.copyfile(target.log, options.log)
+                print(report(name, found), flush=True)
+                failed = failed or bool(found.faults or found.missing)
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import itertools
 import logging
 import struct
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from random import Random
 from typing import Any
@@ -221,9 +221,14 @@ def _cases(broker: LocalBroker, chance: Random, peer: _Peer, errors: _ErrorsLogg
     return [case(key, version) for key, api in APIS.items() for version in range(api.max_version + 1)]
 
 
-def random_requests(chance: Random, count: int) -> list[bytes]:
-    """Requests with random values of every API in every version, in turn, without their sizes."""
-    maker = MessageMaker(chance, _STRINGS, _special(chance))
+def random_requests(
+    chance: Random, count: int, special: Mapping[str, Callable[[], Any]] | None = None
+) -> list[bytes]:
+    """Requests with random values of every API in every version, in turn, without their sizes.
+
+    special: by field name, what makes its value instead.
+    """
+    maker = MessageMaker(chance, _STRINGS, {**_special(chance), **(special or {})})
     kinds = [(APIS[key], version) for key in APIS for version in range(APIS[key].max_version + 1)]
     chance.shuffle(kinds)
     return [
