@@ -16,6 +16,7 @@ from kafka_py.manager.clusters import ManagedClusters
 from kafka_py.manager.identity.audit import AuditLog
 from kafka_py.manager.identity.login_throttle import LoginThrottle
 from kafka_py.manager.identity.oidc.settings import OidcSettings
+from kafka_py.manager.identity.scrape_token import ScrapeToken
 from kafka_py.manager.identity.sessions import BrowserSessions
 from kafka_py.manager.identity.users import UsersFile
 from kafka_py.manager.settings import ManagerSettings
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ManagerServices:
-    """users: None without a users file. oidc: None without a provider.
+    """users: None without a users file. oidc: None without a provider. scrape_token: None without a file.
 
     parts: what a page's subject keeps for the life of the manager, by name.
     password_checks: how many run at the same time, for each takes 16 MiB.
@@ -42,6 +43,7 @@ class ManagerServices:
     submissions: Submissions[Any]
     users: UsersFile | None = None
     oidc: OidcLogins | None = None
+    scrape_token: ScrapeToken | None = None
     parts: dict[str, Any] = field(default_factory=dict)
     password_checks: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
 
@@ -78,7 +80,15 @@ def services_of(settings: ManagerSettings, environment: ClientEnvironment) -> Ma
         Submissions(),
         None if settings.users is None else UsersFile(settings.users),
         None if settings.oidc is None else _oidc_of(settings.oidc, environment),
+        None if settings.metrics_token is None else _scrape_token_of(settings.metrics_token),
     )  # fmt: skip
+
+
+def _scrape_token_of(path: Path) -> ScrapeToken:
+    """Raises ConfigError for a file without a token: at the start, not at the first scrape."""
+    token = ScrapeToken(path)
+    token.read()
+    return token
 
 
 def _oidc_of(settings: OidcSettings, environment: ClientEnvironment) -> OidcLogins:

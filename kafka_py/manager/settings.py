@@ -61,7 +61,8 @@ class ManagerSettings:
     oidc: a provider that users log in by, beside the users file or without one. allow_changes: where nobody logs in,
     whether everybody is an administrator. public_names: the values of the header Host that are answered besides this
     machine's own; where users log in any is, unless some are given. trusted_proxies: addresses or networks whose header
-    X-Forwarded-For says where a request comes from.
+    X-Forwarded-For says where a request comes from. metrics_token: file with the token that Prometheus may have in
+    place of a user's name and password.
     """
 
     clusters: tuple[ClusterSettings, ...] = ()
@@ -71,6 +72,7 @@ class ManagerSettings:
     oidc: OidcSettings | None = None
     data: Path | None = None
     audit_log: Path | None = None
+    metrics_token: Path | None = None
     allow_changes: bool = False
     is_read_only: bool = False
     session_idle_minutes: int = 60
@@ -137,7 +139,7 @@ def check_cluster(cluster: ClusterSettings) -> ClusterSettings:
     return cluster
 
 
-PATHS = ("users", "data", "audit_log", "tls_certificate", "tls_key")
+PATHS = ("users", "data", "audit_log", "metrics_token", "tls_certificate", "tls_key")
 PLAIN: dict[str, type] = {
     "host": str,
     "port": int,

@@ -4,6 +4,7 @@
     users.py           the users file, with hashed passwords
     sessions.py        sessions of browsers
     login_throttle.py  failed logins make the next one wait
+    scrape_token.py    the token of programs that read the metrics
     audit.py           the log of changes and logins
     oidc/              logins by OpenID Connect
 """

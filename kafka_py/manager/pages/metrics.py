@@ -1,6 +1,7 @@
 """`/metrics`: all clusters of the manager for Prometheus, as the history has observed them last.
 
-A scrape is no work for the clusters. Where users log in, Prometheus has a name and a password of a reader (basic_auth).
+A scrape is no work for the clusters. Where users log in, Prometheus has the token of the setting metrics_token
+(authorization), or the name and password of a reader in the users file (basic_auth).
 """
 
 from __future__ import annotations
@@ -26,6 +27,6 @@ async def scrape(request: PageRequest) -> Response:
 ROUTES = (
     WebRoute(
         "GET", "/metrics", AccessRole.READER, scrape, "Metrics of all clusters for Prometheus.",
-        in_api=False, is_for_programs=True,
+        in_api=False, is_for_programs=True, takes_scrape_token=True,
     ),
 )  # fmt: skip

@@ -24,6 +24,8 @@ from kafka_py.manager.services import ManagerServices
 
 COOKIE = "kafka_manager"
 ANONYMOUS = "anonymous"
+SCRAPER = "metrics_token"
+"""What the audit log calls a program that reads the metrics with the token of that setting."""
 
 
 class NotLoggedIn(Exception):
@@ -35,11 +37,11 @@ class NotLoggedIn(Exception):
 
 
 class LoginRefused(Exception):
-    """A wrong name or password. wait_ms: until the next attempt is looked at."""
+    """A wrong name or password, or another secret. wait_ms: until the next attempt is looked at."""
 
-    def __init__(self, wait_ms: int = 0) -> None:
+    def __init__(self, wait_ms: int = 0, *, secret: str = "Name or password") -> None:
         wait = f"; the next attempt is possible in {-(-wait_ms // 1000)} s" if wait_ms else ""
-        super().__init__(f"Name or password is wrong{wait}" if not wait_ms else f"Too many failed logins{wait}")
+        super().__init__(f"{secret} is wrong{wait}" if not wait_ms else f"Too many failed logins{wait}")
         self.wait_ms = wait_ms
 
 
@@ -81,6 +83,28 @@ async def admit(services: ManagerServices, request: Request, *, is_api: bool) ->
     if key:
         raise NotLoggedIn(has_expired=True)
     return None
+
+
+def admit_scraper(services: ManagerServices, request: Request) -> Admitted | None:
+    """A reader, for the token that programs read the metrics with; None for a request without a token.
+
+    A wrong token delays other tokens of the same address, but not the program that has the right one somewhere else.
+    Raises LoginRefused, ConfigError.
+    """
+    authorization = request.headers.get("authorization", "")
+    if services.scrape_token is None or not authorization.lower().startswith("bearer "):
+        return None
+    address = address_of(request)
+    attempts = f"{SCRAPER} at {address}"
+    wait_ms = services.throttle.wait_ms(address, attempts)
+    if wait_ms:
+        raise LoginRefused(wait_ms)
+    if not services.scrape_token.is_same(authorization[7:].strip()):
+        services.throttle.failed(address, attempts)
+        services.audit.write(AuditEntry(SCRAPER, address, "login", "refused"))
+        raise LoginRefused(secret="The token")
+    services.throttle.succeeded(address, attempts)
+    return Admitted(WebUser(SCRAPER, AccessRole.READER), None)
 
 
 def _with_role_of_today(services: ManagerServices, session: BrowserSession) -> BrowserSession | None:

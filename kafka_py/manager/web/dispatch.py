@@ -28,6 +28,7 @@ from kafka_py.manager.web.admission import (
     NotLoggedIn,
     address_of,
     admit,
+    admit_scraper,
     effective_role,
     has_csrf_token,
     is_embedded_elsewhere,
@@ -100,7 +101,8 @@ class PageDispatcher:
         if is_embedded_elsewhere(request):
             raise Forbidden("Another site asks for this")
         try:
-            admitted = await admit(self._services, request, is_api=is_api)
+            admitted = admit_scraper(self._services, request) if route.takes_scrape_token else None
+            admitted = admitted or await admit(self._services, request, is_api=is_api)
         except NotLoggedIn:
             if route.role is not AccessRole.NOBODY:
                 raise

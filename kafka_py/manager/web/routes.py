@@ -35,7 +35,8 @@ class WebRoute(NamedTuple):
 
     menu: the entry of the cluster's menu that this page is. under: the entry that is marked on this page.
     in_api: false for pages that make no sense as JSON. is_once: the first look changes something, so a HEAD is refused.
-    is_for_programs: whoever asks logs in as for a call of the JSON interface, and gets no session.
+    is_for_programs: whoever asks logs in as for a call of the JSON interface, and gets no session. takes_scrape_token:
+    the token of the setting metrics_token is enough.
     """
 
     method: str
@@ -50,6 +51,7 @@ class WebRoute(NamedTuple):
     in_api: bool = True
     is_once: bool = False
     is_for_programs: bool = False
+    takes_scrape_token: bool = False
 
     @property
     def section(self) -> str:
