@@ -4,6 +4,7 @@
     clusters.py  clusters and their clients
     services.py  the parts of a running manager
     submissions.py  a form that is sent twice counts once
+    preflight.py  what is checked before the manager listens
     app.py       the ASGI application
     server.py    serves it
     examinations.py  examinations by the doctor, in the background

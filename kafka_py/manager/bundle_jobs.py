@@ -16,6 +16,7 @@ from pathlib import Path
 
 import kafka_py
 from kafka_py.base.clock import Clock
+from kafka_py.base.supervision import Supervisor
 from kafka_py.manager.bundle_process import ArchiveMade, ArchiveRequest
 from kafka_py.manager.clusters import ManagedCluster
 from kafka_py.manager.services import ManagerServices
@@ -25,6 +26,8 @@ PART = "bundles"
 PROCESS = "kafka_py.manager.bundle_process"
 TIMEOUT_S = 120.0
 KEPT_MS = 30 * 60_000
+LOOK_S = 60.0
+"""How often archives that are too old are looked for."""
 
 MakeArchive = Callable[[ArchiveRequest], Awaitable[ArchiveMade]]
 
@@ -103,6 +106,11 @@ class BundleJobs:
                 await each.end()
         return job
 
+    async def remove_old(self) -> None:
+        """Removes the archives that are no longer given: each has the settings and logs of a cluster."""
+        for name in [name for name, job in self._jobs.items() if self._is_old(job)]:
+            await self._jobs.pop(name).end()
+
     async def close(self) -> None:
         """Ends the one that runs."""
         await asyncio.gather(*(job.end() for job in self._jobs.values()))
@@ -131,8 +139,17 @@ async def make_in_process(request: ArchiveRequest) -> ArchiveMade:
 async def bundling(services: ManagerServices) -> AsyncIterator[None]:
     """The archives among the parts of the manager; they are removed when it ends."""
     with tempfile.TemporaryDirectory(prefix="kafka-manager-") as folder:
-        jobs = services.parts[PART] = BundleJobs(Path(folder), make_in_process, services.environment.clock)
+        clock = services.environment.clock
+        jobs = services.parts[PART] = BundleJobs(Path(folder), make_in_process, clock)
+
+        async def remove_old() -> None:
+            await jobs.remove_old()
+            await asyncio.sleep(LOOK_S)
+
+        supervisor = Supervisor(clock)
+        supervisor.loop(remove_old, "removal of old support archives")
         try:
             yield
         finally:
+            await supervisor.close()
             await jobs.close()

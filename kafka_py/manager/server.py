@@ -5,9 +5,11 @@ from __future__ import annotations
 import socket
 
 import uvicorn
+from starlette.applications import Starlette
 
 from kafka_py.clients.environment import SYSTEM, ClientEnvironment
 from kafka_py.manager.app import create_app
+from kafka_py.manager.preflight import check_settings
 from kafka_py.manager.settings import ManagerSettings
 
 END_WITHIN_S = 5
@@ -20,10 +22,16 @@ def listening(settings: ManagerSettings) -> socket.socket:
     return socket.create_server((settings.host, settings.port), family=family)
 
 
-def serve(settings: ManagerSettings, listener: socket.socket, environment: ClientEnvironment = SYSTEM) -> None:
-    """Runs until SIGINT or SIGTERM. Raises ConfigError."""
+def application(settings: ManagerSettings, environment: ClientEnvironment = SYSTEM) -> Starlette:
+    """The manager of these settings, all of which are checked. Raises ConfigError."""
+    check_settings(settings)
+    return create_app(settings, environment)
+
+
+def serve(app: Starlette, settings: ManagerSettings, listener: socket.socket) -> None:
+    """Runs until SIGINT or SIGTERM."""
     config = uvicorn.Config(
-        create_app(settings, environment),
+        app,
         loop="asyncio",
         lifespan="on",
         log_config=None,

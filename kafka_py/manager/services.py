@@ -15,6 +15,7 @@ from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.manager.clusters import ManagedClusters
 from kafka_py.manager.identity.audit import AuditLog
 from kafka_py.manager.identity.login_throttle import LoginThrottle
+from kafka_py.manager.identity.oidc.refusals import RefusedLogins
 from kafka_py.manager.identity.oidc.settings import OidcSettings
 from kafka_py.manager.identity.scrape_token import ScrapeToken
 from kafka_py.manager.identity.sessions import BrowserSessions
@@ -40,6 +41,7 @@ class ManagerServices:
     sessions: BrowserSessions
     throttle: LoginThrottle
     audit: AuditLog
+    refused_logins: RefusedLogins
     submissions: Submissions[Any]
     users: UsersFile | None = None
     oidc: OidcLogins | None = None
@@ -77,6 +79,7 @@ def services_of(settings: ManagerSettings, environment: ClientEnvironment) -> Ma
         ),
         LoginThrottle(clock),
         AuditLog(settings.audit_log or (settings.data / "audit.jsonl" if settings.data else None), clock),
+        RefusedLogins(clock),
         Submissions(),
         None if settings.users is None else UsersFile(settings.users),
         None if settings.oidc is None else _oidc_of(settings.oidc, environment),

@@ -92,8 +92,12 @@ class ManagerSettings:
 
     def validate(self) -> None:
         """Raises ConfigError for what cannot be, or would not be safe."""
-        if not 0 <= self.port < 65_536:
-            raise ConfigError(f"port is between 0 and 65535, not {self.port}")
+        for name, least, most in _BOUNDS:
+            if not least <= getattr(self, name) <= most:
+                raise ConfigError(f"{name} is between {least} and {most}, not {getattr(self, name)}")
+        for name in PATHS:
+            if "\0" in str(getattr(self, name) or ""):
+                raise ConfigError(f"{name} is a path, which has no zero byte")
         if not self.has_login and not is_loopback(self.host):
             raise ConfigError(
                 f"Without a users file the manager listens on this machine only, not on {self.host}: add a user with "
@@ -148,6 +152,7 @@ PLAIN: dict[str, type] = {
     "session_idle_minutes": int,
     "session_longest_hours": int,
 }
+_BOUNDS = (("port", 0, 65_535), ("session_idle_minutes", 1, 1_000_000), ("session_longest_hours", 1, 100_000))
 LISTS = ("public_names", "trusted_proxies")
 _CLUSTER: dict[str, type] = {
     "name": str,

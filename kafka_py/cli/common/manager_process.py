@@ -26,21 +26,20 @@ def check_extra() -> None:
 
 
 def serve_manager(settings: ManagerSettings) -> None:
-    """Listens, says where, and serves until SIGINT or SIGTERM. Raises CommandFailed before it serves."""
+    """Listens, says where, and serves until SIGINT or SIGTERM. Raises ConfigError before it serves."""
     log_warnings()
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
-    try:
-        settings.validate()
-    except ConfigError as error:
-        raise CommandFailed(error.message) from None
-    from kafka_py.manager.server import listening, serve
+    from kafka_py.manager.server import application, listening, serve
 
+    app = application(settings)
     try:
         listener = listening(settings)
-    except OSError as error:
-        raise CommandFailed(f"The manager cannot listen on {settings.host}:{settings.port}: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "that is no host name"
+        at = f"{settings.host}:{settings.port}"
+        raise ConfigError(f"The manager cannot listen on {at}: {reason}; change the setting host or port") from None
     announce(settings)
-    serve(settings, listener)
+    serve(app, settings, listener)
 
 
 def announce(settings: ManagerSettings) -> None:

@@ -19,7 +19,7 @@ from kafka_py.base.errors import ConfigError
 from kafka_py.cli.common.command import CommandFailed, run
 from kafka_py.cli.common.manager_process import serve_manager
 from kafka_py.cli.container.broker import become_command, check_writable
-from kafka_py.cli.container.manager_variables import PASSWORD, ManagerVariables, manager_values
+from kafka_py.cli.container.manager_variables import PASSWORD, ManagerVariables, manager_values, variable_in
 from kafka_py.cli.container.variables import read_secret
 from kafka_py.manager.identity.roles import AccessRole
 from kafka_py.manager.identity.users import UsersFile, is_password, new_user, write_private
@@ -83,7 +83,17 @@ def without_missing_users(settings: ManagerSettings, password: str | None) -> Ma
 def main(arguments: Sequence[str]) -> int:
     if arguments:
         return become_command(arguments, "the web manager")
-    variables = read_manager_variables(os.environ)
+    try:
+        return _serve(os.environ)
+    except ConfigError as error:
+        variable = variable_in(error.message, os.environ)
+        if variable is None or variable in error.message:
+            raise
+        raise ConfigError(f"{variable}: {error.message}") from None
+
+
+def _serve(environment: Mapping[str, str]) -> int:
+    variables = read_manager_variables(environment)
     settings = without_missing_users(manager_settings(variables), variables.password)
     assert settings.data is not None  # it has a default
     for variable in variables.ignored:

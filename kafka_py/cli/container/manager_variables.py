@@ -8,6 +8,7 @@ form of a broker's: `KAFKA_MANAGER_CLIENT_SASL_MECHANISM` is sasl.mechanism. Fur
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -34,6 +35,21 @@ DEFAULT_CLUSTER = "cluster"
 HISTORY = "history"
 NAMES_OF_FILES = tuple(PREFIX + name.upper() for name in (*PATHS, f"{OIDC}_ca_certificate"))
 """With _FILE the content of a key or of a users file would be taken for its name, and be in the message about it."""
+
+
+def variable_in(message: str, environment: Mapping[str, str]) -> str | None:
+    """The variable that set what a message about a setting is about; None where no variable did."""
+    found = []
+    for variable, text in environment.items():
+        name = variable.removeprefix(PREFIX).lower()
+        if not variable.startswith(PREFIX) or not text.strip() or variable.endswith(FILE):
+            continue
+        section, _, rest = name.partition("_")
+        is_of_section = section in (HISTORY, OIDC) and bool(rest) and f"[{section}]" in message
+        place = re.search(rf"\b{re.escape(rest if is_of_section else name)}\b", message)
+        if place is not None and (is_of_section or name in (*PATHS, *PLAIN, *LISTS)):
+            found.append((not is_of_section, place.start(), variable))
+    return min(found)[-1] if found else None
 
 
 class ManagerVariables(NamedTuple):

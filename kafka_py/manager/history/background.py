@@ -34,6 +34,9 @@ _OPTIONS: dict[str, tuple[type, ...]] = {
     "limit_megabytes": (int,),
 }
 
+_MOST = {"interval_seconds": 86_400, "retention_days": 36_500, "limit_megabytes": 1_000_000}
+"""Each is above 0."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -45,6 +48,8 @@ def settings_of_history(section: Mapping[str, Any]) -> HistorySettings | None:
             raise ConfigError(f"[history] has no setting {name}; it has {', '.join(_OPTIONS)}")
         if not isinstance(value, kinds) or (bool not in kinds and isinstance(value, bool)):
             raise ConfigError(f"{name} of [history] cannot be {value!r}")
+        if name in _MOST and not 0 < section[name] <= _MOST[name]:
+            raise ConfigError(f"{name} of [history] is above 0 and at most {_MOST[name]}, not {value}")
     if not section.get("is_enabled", True):
         return None
     usual = HistorySettings()

@@ -34,6 +34,7 @@ from kafka_py.manager.messages.positions import (
 )
 from kafka_py.manager.messages.tailing import OpenStreams
 from kafka_py.manager.services import ManagerServices
+from kafka_py.manager.settings import ManagerSettings
 from kafka_py.manager.web.requests import BadParameter, PageRequest
 from kafka_py.manager.web.routes import CLUSTER, RouteParameter
 
@@ -53,13 +54,21 @@ class MessageParts:
 @asynccontextmanager
 async def message_parts(services: ManagerServices) -> AsyncIterator[None]:
     """Reads the rules and schemas of the settings. Raises ConfigError."""
-    settings = services.settings
+    services.parts[PART] = parts_of_settings(services.settings)
+    yield
+
+
+def parts_of_settings(settings: ManagerSettings) -> MessageParts:
+    """The rules and schemas of the settings. Raises ConfigError."""
     try:
         masks = masks_of(settings.masks)
     except InvalidMask as error:
-        raise ConfigError(str(error)) from None
-    services.parts[PART] = MessageParts(masks, _schemas(settings.extra.get(PART, {}).get("schemas")))
-    yield
+        raise ConfigError(f"[[mask]]: {error}") from None
+    section = settings.extra.get(PART, {})
+    for name in section:
+        if name != "schemas":
+            raise ConfigError(f"[{PART}] has no setting {name}; it has schemas")
+    return MessageParts(masks, _schemas(section.get("schemas")))
 
 
 def _schemas(folder: object) -> AvroSchemas:
@@ -67,10 +76,12 @@ def _schemas(folder: object) -> AvroSchemas:
         return NO_SCHEMAS
     if not isinstance(folder, str):
         raise ConfigError("messages.schemas is the name of a folder")
+    if not Path(folder).is_dir():
+        raise ConfigError(f"messages.schemas: {folder} is no folder")
     try:
         return load_schemas({path.name: path.read_text(encoding="utf-8") for path in Path(folder).glob("*.avsc")})
     except (OSError, ValueError) as error:
-        raise ConfigError(str(error)) from None
+        raise ConfigError(f"messages.schemas: {error}") from None
     except ImportError:
         raise ConfigError("messages.schemas needs the package fastavro (extra formats)") from None
 

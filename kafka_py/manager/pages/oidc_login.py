@@ -66,8 +66,12 @@ async def finish(request: PageRequest) -> Page | Response:
     try:
         done = await oidc.finish(answer, request.cookies)
     except OidcRefused as error:
-        refused = AuditEntry(error.user, request.address, "login", "refused", detail=error.detail, issuer=issuer)
-        services.audit.write(refused)
+        left_out = services.refused_logins.count(request.address)
+        if left_out is not None:
+            more = f" ({left_out} more refused from this address since its last entry)" if left_out else ""
+            services.audit.write(AuditEntry(
+                error.user, request.address, "login", "refused", detail=f"{error.detail}{more}", issuer=issuer
+            ))  # fmt: skip
         return await login_page(services, LoginPage("/", str(error)), error.status)
     if request.session is not None:
         services.sessions.close(request.session.key)

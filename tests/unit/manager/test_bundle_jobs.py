@@ -6,15 +6,18 @@ import os
 import tarfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from kafka_py.base.chance import Chance
 from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.manager import bundle_jobs
-from kafka_py.manager.bundle_jobs import KEPT_MS, BundleBusy, BundleJobs, make_in_process
+from kafka_py.manager.bundle_jobs import KEPT_MS, PART, BundleBusy, BundleJobs, make_in_process
 from kafka_py.manager.bundle_process import ArchiveMade, ArchiveRequest, is_secret
 from kafka_py.manager.clusters import ManagedCluster
+from kafka_py.manager.services import ManagerServices
 from kafka_py.manager.settings import ClusterSettings
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.processes import wait_until
@@ -77,6 +80,44 @@ def test_an_archive_is_kept_for_a_while_and_removed_with_the_next(tmp_path: Path
 
     played(tmp_path, scene)
     assert [path.name.split("-")[3] for path in tmp_path.iterdir()] == ["two"]
+
+
+def test_an_archive_that_is_too_old_is_removed_from_the_disk(tmp_path: Path) -> None:
+    async def scene(jobs: BundleJobs, maker: HeldMaker, clock: ManualClock) -> None:
+        maker.go.set()
+        one, two = cluster("one"), cluster("two")
+        await (await jobs.begin(one)).wait()
+        clock.advance(KEPT_MS - 1)
+        await (await jobs.begin(two)).wait()
+        await jobs.remove_old()
+        assert len(os.listdir(tmp_path)) == 2
+        clock.advance(1)
+        maker.go.clear()
+        running = await jobs.begin(one)
+        clock.advance(KEPT_MS)
+        await jobs.remove_old()
+        assert os.listdir(tmp_path) == [] and running.is_running and jobs.job(one) is running
+        await jobs.close()
+
+    played(tmp_path, scene)
+
+
+def test_the_manager_looks_for_old_archives_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene() -> None:
+        clock = ManualClock()
+        services = SimpleNamespace(parts={}, environment=SimpleNamespace(clock=clock))
+        monkeypatch.setattr(bundle_jobs, "LOOK_S", 0.001)
+        maker = HeldMaker()
+        monkeypatch.setattr(bundle_jobs, "make_in_process", maker)
+        async with bundle_jobs.bundling(cast(ManagerServices, services)):
+            maker.go.set()
+            job = await services.parts[PART].begin(cluster())
+            await job.wait()
+            assert job.path.exists()
+            clock.advance(KEPT_MS)
+            await asyncio.to_thread(wait_until, lambda: not job.path.exists(), 20)
+
+    asyncio.run(scene())
 
 
 def test_the_archive_of_another_cluster_by_that_name_is_not_given(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
     claims.py         claims to a user with a role
     flow_messages.py  URLs, forms and documents of the flow
     transactions.py   logins that were begun and not finished
+    refusals.py       refused logins by address, for the audit log
     id_tokens.py      the check of ID tokens
     provider.py       requests to the provider
     logins.py         a login from its start to its session

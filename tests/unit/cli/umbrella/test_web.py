@@ -69,7 +69,7 @@ def test_a_user_is_added_with_the_password_of_standard_input(
     [
         (["--add-user", "ann"], UsageError, "--add-user needs --users"),
         (["--port", "9000"], UsageError, "Which cluster?"),
-        (["--bootstrap-server", "x:1", "--host", "0.0.0.0"], CommandFailed, "this machine only"),
+        (["--bootstrap-server", "x:1", "--host", "0.0.0.0"], ConfigError, "this machine only"),
     ],
 )
 def test_what_cannot_be_served_is_refused_first(words: list[str], error: type[Exception], why: str) -> None:
@@ -80,7 +80,7 @@ def test_what_cannot_be_served_is_refused_first(words: list[str], error: type[Ex
 def test_a_port_that_is_taken_is_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(CommandFailed, match=f"cannot listen on 127.0.0.1:{port}"):
+        with pytest.raises(ConfigError, match=f"cannot listen on 127.0.0.1:{port}"):
             web.main(["--bootstrap-server", "x:1", "--port", str(port)])
 
 
