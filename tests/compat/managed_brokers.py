@@ -14,6 +14,7 @@ from kafka_py.testing.topics import ask_metadata
 BROKERS = 2
 MAKES: tuple[type[BrokerProcess] | type[ApacheBroker], ...] = (BrokerProcess, ApacheBroker)
 MAKE_IDS = ("ours", "apache")
+DISKS = ("disk1", "disk2")
 SETTINGS = {
     "auto.leader.rebalance.enable": "false",
     "log.cleaner.dedupe.buffer.size": "2000000",
@@ -26,8 +27,15 @@ SETTINGS = {
 
 @contextlib.contextmanager
 def two_brokers(make: type[BrokerProcess] | type[ApacheBroker], folder: Path, connect: str) -> Iterator[str]:
-    """Their bootstrap servers; the ids are 0 and 1. Raises NotReady, Unavailable."""
-    brokers = [make(folder / str(number), connect, broker_id=number, settings=SETTINGS) for number in range(BROKERS)]
+    """Their bootstrap servers; the ids are 0 and 1, each has log directories DISKS of its own.
+
+    Raises NotReady, Unavailable.
+    """
+    brokers = [
+        make(folder / str(number), connect, broker_id=number, settings=SETTINGS,
+             log_dirs=[folder / str(number) / disk for disk in DISKS])
+        for number in range(BROKERS)
+    ]  # fmt: skip
     try:
         for broker in brokers:
             broker.launch()

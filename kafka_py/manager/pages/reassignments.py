@@ -190,7 +190,7 @@ def _plan_of(request: PageRequest) -> Plan:
     except PlanError as error:
         raise BadParameter(str(error)) from None
     if plan.log_dirs:
-        raise BadParameter("Moves between log directories are made by kafka-reassign-partitions.sh only")
+        raise BadParameter("Moves between log directories are made on the page Log directories")
     return plan
 
 

@@ -1,5 +1,6 @@
 """A cluster of three brokers, the manager served for it, and pages of Chromium that fail on script errors."""
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from kafka_py.testing.browsers import watched_page
 from kafka_py.testing.cluster import KafkaCluster
 from kafka_py.testing.web_manager import ServedManager
 
+PNG_HEADER = b"\x89PNG\r\n\x1a\n"
 AXE = Path(__file__).with_name("axe-core-4.14.1.min.js")
 
 
@@ -34,6 +36,25 @@ def page(chromium: Browser, manager: ServedManager) -> Iterator[Page]:
     """A page of a new browser session, at no address yet; relative addresses are the manager's."""
     with watched_page(chromium, manager.url) as page:
         yield page
+
+
+@pytest.fixture
+def pictured(page: Page, tmp_path: Path) -> Callable[[str, str], None]:
+    """Makes the picture of a path, by its name: in the folder KAFKA_PY_PICTURES, or a temporary one."""
+
+    def take(name: str, path: str) -> None:
+        folder = os.environ.get("KAFKA_PY_PICTURES")
+        file = (Path(folder) if folder else tmp_path) / f"{name}.png"
+        page.set_viewport_size({"width": 1100, "height": 720})
+        page.emulate_media(color_scheme="light")
+        answer = page.goto(path)
+        assert answer is not None and answer.status == 200
+        expect(page.locator("[aria-busy=true]")).to_have_count(0, timeout=30_000)
+        page.wait_for_load_state("networkidle")
+        page.screenshot(path=file)
+        assert file.read_bytes().startswith(PNG_HEADER) and file.stat().st_size > 5_000
+
+    return take
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Moves between log directories in a real browser on real brokers: proposed, carried out, cancelled, resumed."""
 
 import re
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -73,12 +74,12 @@ class TwoDisks:
 
 
 @pytest.fixture(scope="module")
-def cluster(zookeeper: ZookeeperServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoDisks]:
-    folder = tmp_path_factory.mktemp("disks")
-    uneven = TwoDisks(folder, f"{zookeeper.connect}/{folder.name}")
-    with uneven.brokers[0], uneven.brokers[1]:
-        uneven.fill()
-        yield uneven
+def cluster(zookeeper: ZookeeperServer) -> Iterator[TwoDisks]:
+    with tempfile.TemporaryDirectory(prefix="kafka-", ignore_cleanup_errors=True) as name:
+        uneven = TwoDisks(Path(name), f"{zookeeper.connect}/{Path(name).name}")
+        with uneven.brokers[0], uneven.brokers[1]:
+            uneven.fill()
+            yield uneven
 
 
 @pytest.fixture
@@ -113,6 +114,10 @@ def empty_slowly(page: Page, cluster: TwoDisks) -> None:
 def test_the_pages_are_readable_for_everybody(admin: AdminClient, readable: Callable[..., None]) -> None:
     for path in (PATH, f"{PATH}?plan=true&tolerance=0", f"{PATH}/replicas?broker=0"):
         readable(path)
+
+
+def test_a_picture_is_made_of_a_proposal(admin: AdminClient, pictured: Callable[[str, str], None]) -> None:
+    pictured("directories", f"{PATH}?plan=true")
 
 
 def test_bytes_are_evened_out(cluster: TwoDisks, admin: AdminClient, page: Page) -> None:

@@ -1,11 +1,9 @@
 """Pictures of the pages, for docs/manager.md: KAFKA_PY_PICTURES=docs/pictures makes them again."""
 
-import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 
 from kafka_py.clients import AdminClient, Consumer, NewTopic, Producer
 from kafka_py.manager.settings import ClusterSettings, ManagerSettings
@@ -26,7 +24,6 @@ PAGES = {
     "history": "/clusters/ours/history",
 }
 LEAST_POINTS = 20
-HEADER = b"\x89PNG\r\n\x1a\n"
 
 
 @pytest.fixture(scope="module")
@@ -74,16 +71,9 @@ def wait_for_lines(page: Page, cluster: KafkaCluster) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_picture_is_made_of_the_page(name: str, page: Page, cluster: KafkaCluster, tmp_path: Path) -> None:
-    folder = os.environ.get("KAFKA_PY_PICTURES")
-    path = (Path(folder) if folder else tmp_path) / f"{name}.png"
-    page.set_viewport_size({"width": 1100, "height": 720})
-    page.emulate_media(color_scheme="light")
+def test_a_picture_is_made_of_the_page(
+    name: str, page: Page, cluster: KafkaCluster, pictured: Callable[[str, str], None]
+) -> None:
     if name == "history":
         wait_for_lines(page, cluster)
-    answer = page.goto(PAGES[name])
-    assert answer is not None and answer.status == 200
-    expect(page.locator("[aria-busy=true]")).to_have_count(0, timeout=30_000)
-    page.wait_for_load_state("networkidle")
-    page.screenshot(path=path)
-    assert path.read_bytes().startswith(HEADER) and path.stat().st_size > 5_000
+    pictured(name, PAGES[name])

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from managed_brokers import BROKERS, MAKE_IDS, MAKES, two_brokers
+from managed_brokers import BROKERS, DISKS, MAKE_IDS, MAKES, two_brokers
 from playwright.sync_api import Browser, Page, expect
 
 from kafka_py.clients import AdminClient, Consumer, NewTopic, Producer, TopicPartition
+from kafka_py.clients.admin.log_dirs import TopicPartitionReplica
 from kafka_py.manager.settings import ManagerSettings
 from kafka_py.testing.browsers import watched_page
 from kafka_py.testing.peers.apache import ApacheBroker
@@ -182,6 +183,56 @@ def test_a_throttled_assignment_is_watched_and_cancelled_s1_192(added: Page, adm
     expect(page.get_by_text("Nothing is moving.")).to_be_visible(timeout=LONG_MS)
     expect(page.get_by_text("No broker is throttled.")).to_be_visible(timeout=LONG_MS)  # without anybody's doing
     wait_for_replicas(admin, "large", {0: [0]})
+
+
+def partitions_in(admin: AdminClient, disk: str) -> set[str]:
+    """What is in a log directory of broker 0, without copies on their way to it."""
+    found = admin.describe_log_dirs([0]).all()[0]
+    return {str(tp) for path, each in found.items() if path.endswith(disk)
+            for tp, info in each.replicas.items() if not info.is_future}  # fmt: skip
+
+
+def empty_directory(page: Page, path: str, megabytes_per_second: int) -> None:
+    """Begins to empty a log directory of broker 0."""
+    page.goto(f"{CLUSTER}/directories")
+    page.locator("select[name=directory]").select_option(f"0={path}")
+    page.get_by_role("button", name="Propose to empty").click()
+    page.get_by_label("Throttle").fill(str(megabytes_per_second))
+    page.get_by_role("button", name="Carry it out").click()
+    confirm(page)
+
+
+def test_replicas_move_between_log_directories_and_back(added: Page, admin: AdminClient, servers: str) -> None:
+    page, stored = added, {"stored-0", "stored-1"}
+    ended = page.locator("#progress")
+    admin.create_topics([NewTopic("stored", replica_assignments={0: [0], 1: [0]})]).all()
+    wait_until(lambda: stored <= partitions_in(admin, "1") | partitions_in(admin, "2"), 30, "the replicas")
+    full = next(path for path in admin.describe_log_dirs([0]).all()[0] if path.endswith(DISKS[0]))
+    admin.alter_replica_log_dirs({TopicPartitionReplica("stored", number, 0): full for number in range(2)}).all()
+    wait_until(lambda: stored <= partitions_in(admin, DISKS[0]), 30, "the replicas in the first directory")
+    with Producer({"bootstrap.servers": servers, "acks": "all"}) as producer:
+        for number in range(400):  # far more than the throttle lets through at once
+            producer.send("stored", b"x" * 100_000, partition=number % 2)
+    empty_directory(page, full, megabytes_per_second=1)
+    expect(page.get_by_role("region", name="Replicas on their way")).to_be_visible(timeout=LONG_MS)
+    page.get_by_role("button", name="Cancel this batch").click()
+    page.get_by_role("button", name="Do it").click()
+    expect(ended).to_contain_text("ended: cancelled.", timeout=LONG_MS)
+    assert stored & partitions_in(admin, DISKS[0])
+    page.get_by_role("button", name="Cancel it").click()
+    page.get_by_role("button", name="Do it").click()
+    expect(page.get_by_text("0 moves were cancelled, and the throttles removed.")).to_be_visible()
+    empty_directory(page, full, megabytes_per_second=500)
+    expect(ended).to_contain_text("ended: complete.", timeout=LONG_MS)
+    assert partitions_in(admin, DISKS[0]) == set()
+    assert stored <= partitions_in(admin, DISKS[1])
+    page.goto(f"{CLUSTER}/directories/replicas?broker=0&search=stored")
+    page.get_by_label("Move stored-1").check()
+    page.get_by_label("To directory").select_option(full)
+    page.get_by_role("button", name="Move", exact=True).click()
+    confirm(page)
+    expect(ended).to_contain_text("ended: complete.", timeout=LONG_MS)
+    assert partitions_in(admin, DISKS[0]) == {"stored-1"}
 
 
 def test_preferred_replicas_are_elected_s1_192(added: Page, admin: AdminClient) -> None:

@@ -99,6 +99,17 @@ def test_directories_are_shown_with_their_disks_and_what_moves(played, looks):
     played(scene, allow_changes=True)
 
 
+def test_a_copy_that_is_larger_than_its_source_or_whose_source_is_empty_is_whole(played, looks):
+    copies = {**held(30, first=0, is_future=True), **held(0, 5, first=1, is_future=True)}
+    looks[0] = look({0: {"/a": LogDirDescription(None, held(20, 0)), "/b": LogDirDescription(None, copies)}})
+
+    async def scene(manager):
+        rows = (await manager.get(f"/api{PATH}")).json()["moving"]
+        assert [(row["source"], row["percent"]) for row in rows] == [("/a", 100), ("/a", 100), (None, 100)]
+
+    played(scene)
+
+
 def test_what_a_broker_does_not_tell_is_named_and_the_rest_is_shown(played, looks):
     unseen = (UnseenPart(ViewPart.LOG_DIRS, 1, "", ErrorCode.NETWORK_EXCEPTION, SCRIPT),)
     looks[0] = look(unseen=unseen)
@@ -190,15 +201,18 @@ def test_chosen_replicas_are_moved_to_a_directory(played, looks, begun):
 
 
 def test_a_plan_that_comes_to_something_else_is_shown_again(played, looks, begun):
-    broker = looks[0].log_dirs[0]
-    lost = look({0: {**broker, "/off": broker["/b"]}})
-    elsewhere = look({0: {"/a": broker["/a"]._replace(replicas=held(MB)), "/b": broker["/b"],
-                          "/off": broker["/b"]._replace(replicas=held(20 * MB, first=1))}})  # fmt: skip
+    def with_third(path, is_online=True):
+        """The directory /c is there as well, and has the replica t-1 if that is its path."""
+        broker, replica = look().log_dirs[0], held(20 * MB, first=1)
+        third = LogDirDescription(None, replica if path == "/c" else {}) if is_online else OFFLINE
+        rest = held(40 * MB) if path == "/c" else {**held(40 * MB), **replica}
+        return look({0: {"/a": LogDirDescription(None, rest), "/b": broker["/b"], "/c": third}})
 
     async def scene(manager):
         chosen = {"action": "move", "broker": "0", "target": "/b", "replica": "t-1"}
+        lost, elsewhere = with_third("/a", is_online=False), with_third("/c")
         for fields, after in (({"action": "balance"}, lost), (chosen, lost), (chosen, elsewhere)):
-            looks[:] = [look()]
+            looks[:] = [with_third("/a")]
             digest = hidden((await manager.submit(f"{PATH}/execute", **fields)).text, "shown")[0]
             looks[:] = [after]
             again = await manager.submit(f"{PATH}/execute", step="apply", submission="1", shown=digest, **fields)
@@ -261,9 +275,22 @@ def test_nothing_begins_while_replicas_of_the_broker_move(played, looks, begun):
     played(scene, allow_changes=True)
 
 
+def test_what_moves_on_another_broker_is_no_reason_to_wait(played, looks, begun):
+    other = {"/a": LogDirDescription(None, held(MB)), "/b": LogDirDescription(None, held(MB, is_future=True))}
+    looks[0] = look({**look().log_dirs, 1: other})
+
+    async def scene(manager):
+        assert (await manager.call(f"{PATH}/execute", brokers="0", tolerance=0)).status_code == 200
+        assert len(begun) == 1
+
+    played(scene, allow_changes=True)
+
+
 def test_replicas_of_a_broker_are_listed_the_largest_first(played, looks):
     names = held(5, 30, 10)
-    looks[0] = look({0: {"/a": LogDirDescription(None, names), "/b": LogDirDescription(None, held(20, first=7))}})
+    second = {"/z": LogDirDescription(None, names)}
+    first = {"/a": LogDirDescription(None, names), "/b": LogDirDescription(None, held(20, first=7))}
+    looks[0] = look({0: first, 1: second})
 
     async def scene(manager):
         async def listed(query):
