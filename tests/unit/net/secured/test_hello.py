@@ -81,6 +81,20 @@ def test_a_message_that_is_cut_off_or_followed_by_another_is_not_short(tmp_path:
     assert flight(CHANGE_CIPHER_SPEC + CHANGE_CIPHER_SPEC + data) is Flight.OTHER
 
 
+def test_sizes_that_do_not_agree_are_not_short(tmp_path: Path) -> None:
+    data = hello(tmp_path)
+    content = data[5:]
+    in_two_records = data[:3] + (10).to_bytes(2) + content
+    two_messages = data[:3] + (len(content) + 4).to_bytes(2) + content + b"\x14\0\0\0"
+    another_message = data[:5] + b"\x02" + content[1:]
+    share_beyond_the_end = data.replace(X25519_SHARE, b"\x00\x33\x7f" + X25519_SHARE[3:])
+    extensions_beyond_the_end = (
+        data[:3] + (len(content) - 1).to_bytes(2) + content[:1] + (len(content) - 5).to_bytes(3) + content[4:-1]
+    )
+    several = in_two_records, two_messages, another_message, share_beyond_the_end, extensions_beyond_the_end
+    assert [flight(changed) for changed in several] == [Flight.OTHER] * len(several)
+
+
 def test_a_long_message_is_not_read(tmp_path: Path) -> None:
     context = client_context(tmp_path)
     context.set_alpn_protocols(["x" * 200] * 40)
