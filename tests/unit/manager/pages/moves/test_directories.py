@@ -166,6 +166,23 @@ def test_brokers_are_chosen_and_no_throttle_is_warned_of(played, looks, begun):
     played(scene, allow_changes=True)
 
 
+def test_what_a_plan_does_not_reach_is_said_and_long_plans_are_cut(played, looks, begun):
+    broker = looks[0].log_dirs[0]
+
+    async def scene(manager):
+        even = (await manager.call(f"{PATH}/execute", tolerance=0, dry_run=True)).json()
+        assert not any("Not reached" in each for each in even["warnings"])
+        looks[0] = look({0: {**broker, "/a": LogDirDescription(None, held(40 * MB, 30 * MB))}})
+        uneven = (await manager.call(f"{PATH}/execute", tolerance=0, dry_run=True)).json()
+        assert any(each.startswith("Not reached: 0=/") for each in uneven["warnings"])
+        looks[0] = look({0: {**broker, "/a": LogDirDescription(None, held(*[5] * 203))}})
+        fields = {"action": "drain", "directory": ["0=/a"]}
+        effects = (await manager.call(f"{PATH}/execute", dry_run=True, **fields)).json()["effects"]
+        assert (effects[-1]["what"], len(effects)) == ("and 3 others", 203)
+
+    played(scene, allow_changes=True)
+
+
 def test_a_directory_is_emptied(played, looks, begun):
     async def scene(manager):
         page = (await manager.get(f"{PATH}?plan=true&action=drain&directory=0%3D/a")).text
