@@ -43,19 +43,26 @@ Charging = Callable[[RequestContext, Any, float], Charge]
 
 
 class ClientBudgets:
-    """The budgets of a connection's client for Produce, the most frequent request; None: that quota is off.
+    """The budgets of a connection's client for Produce and Fetch, the most frequent requests; None: that quota is off.
 
     Kept by the connection for the next request of this client id in the same era. With a thousand clients this saves
     most of what quotas cost, which is memory that is not in the processor's caches.
+    producer_id, consumer_id: the client id whose budget of that type was looked up; UNKNOWN before. A budget has
+    metrics, so clients that only consume get none for Produce.
     """
 
-    __slots__ = ("client_id", "era", "produce", "request")
+    __slots__ = ("consumer_id", "era", "fetch", "produce", "producer_id", "request")
 
-    def __init__(self, client_id: str | None, era: int, produce: Budget | None, request: Budget | None) -> None:
-        self.client_id = client_id
+    def __init__(self, era: int, request: Budget | None) -> None:
         self.era = era
-        self.produce = produce
+        self.producer_id: object = UNKNOWN
+        self.consumer_id: object = UNKNOWN
+        self.produce: Budget | None = None
+        self.fetch: Budget | None = None
         self.request = request
+
+
+UNKNOWN = object()
 
 
 class ThrottleEnd:
@@ -111,46 +118,50 @@ class Throttling:
 
         See Budget.charge. The moment of the charge is that of the answer as well, which saves a look at the clock.
         """
+        mine = context.connection.budgets
+        if mine is None or mine.producer_id != context.client_id or mine.era != self._era.number:
+            mine = self._look_up(context, mine, self._produce)
         if response is None:
             self.answer(context, response, parts)
             return
-        mine = context.connection.budgets
-        if mine is None or mine.client_id != context.client_id or mine.era != self._era.number:
-            mine = self._look_up(context)
         context.answered_s = now_s = self._now_s()
         now_ms = now_s * 1000.0
-        budget = mine.produce
-        if budget is None:
-            time_ms = 0
-        elif now_ms < budget.ends_ms and (total := budget.total + context.request_bytes) <= budget.enough:
-            budget.total = total
-            time_ms = 0
-        else:
-            time_ms = budget.charge(context.request_bytes, now_ms)
-        budget = mine.request
-        if budget is not None:
+        over = None
+        if (budget := mine.produce) is not None:
+            if now_ms < budget.ends_ms and (total := budget.total + context.request_bytes) <= budget.enough:
+                budget.total = total
+            elif time_ms := budget.charge(context.request_bytes, now_ms):
+                over = time_ms, self._produce
+        if (budget := mine.request) is not None:
             context.budget = budget
             used = ((context.parked_s or now_s) - context.started_s) * PERCENT
             if now_ms < budget.ends_ms and (total := budget.total + used) <= budget.enough:
                 budget.total = total
-            else:
-                used_ms = budget.charge(used, now_ms)
-                if used_ms and used_ms >= time_ms:
-                    self._throttle(context, response, used_ms, self.request)
-                    return
-        if time_ms:
-            self._throttle(context, response, time_ms, self._produce)
-        else:
+            elif (time_ms := budget.charge(used, now_ms)) and (over is None or time_ms >= over[0]):
+                over = time_ms, self.request
+        if over is None:
             self._send(context, response, parts)
+        else:
+            self._throttle(context, response, *over)
 
-    def _look_up(self, context: RequestContext) -> ClientBudgets:
-        """The budgets of the client, which its connection keeps unless a plug-in may decide otherwise each time."""
-        client, produce, request = _client(context), self._produce, self.request
-        mine = ClientBudgets(
-            context.client_id, self._era.number, produce.budget_of(client) if produce.is_on else None,
-            request.budget_of(client) if request.is_on else None,
-        )  # fmt: skip
-        if produce.is_fixed:
+    def _look_up(
+        self, context: RequestContext, known: ClientBudgets | None, manager: QuotaManager[Budget]
+    ) -> ClientBudgets:
+        """The budgets of the client, that of `manager` among them.
+
+        Its connection keeps them unless a plug-in may decide otherwise each time. known: what it has kept.
+        """
+        client, client_id, request = _client(context), context.client_id, self.request
+        used = request.budget_of(client) if request.is_on else None
+        found = manager.budget_of(client) if manager.is_on else None
+        era = self._era.number
+        is_same = known is not None and known.era == era and client_id in (known.producer_id, known.consumer_id)
+        mine = known if is_same and known is not None else ClientBudgets(era, used)
+        if manager is self._produce:
+            mine.producer_id, mine.produce = client_id, found
+        else:
+            mine.consumer_id, mine.fetch = client_id, found
+        if manager.is_fixed:
             context.connection.budgets = mine
         return mine
 
@@ -229,27 +240,43 @@ class Throttling:
 
     # ---- fetches of consumers
 
+    def _consumer_of(self, context: RequestContext) -> ClientBudgets:
+        mine: ClientBudgets | None = context.connection.budgets
+        if mine is None or mine.consumer_id != context.client_id or mine.era != self._era.number:
+            mine = self._look_up(context, mine, self._fetch)
+        return mine
+
     def most_fetch_bytes(self, context: RequestContext) -> int:
         """How many bytes a response may have, so that it can be sent at all under the quota."""
-        most = self._fetch.most_at_once(_client(context)) if self._fetch.is_on else None
-        return MAX_INT if most is None or most >= MAX_INT else int(most)
+        budget = self._consumer_of(context).fetch
+        return MAX_INT if budget is None or budget.enough >= MAX_INT else int(budget.enough)
 
-    def refuses_fetch(self, context: RequestContext, size_bytes: int, empty: Any) -> bool:
+    def refuses_fetch(self, context: RequestContext, size_bytes: int, make_empty: Callable[[], Any]) -> bool:
         """Charges a fetch whose response would have this size.
 
-        True when it is over a quota: then the empty response is sent instead, and its bytes are not charged.
+        True when it is over a quota: then the empty response is made and sent instead, and its bytes are not charged.
         """
+        mine = self._consumer_of(context)
         now_s = self._now_s()
-        over = self._charge_request(context, empty, now_s)
-        fetch = self._fetch
-        budget = fetch.budget_of(_client(context)) if fetch.is_on else None
-        if budget is not None:
-            over = longer(over, budget.charge(size_bytes, now_s * 1000.0), fetch)
+        now_ms = now_s * 1000.0
+        over = None
+        if (request := mine.request) is not None:
+            context.budget = request
+            used = ((context.parked_s or now_s) - context.started_s) * PERCENT
+            if now_ms < request.ends_ms and (total := request.total + used) <= request.enough:
+                request.total = total
+            elif time_ms := request.charge(used, now_ms):
+                over = time_ms, self.request
+        if (fetch := mine.fetch) is not None:
+            if now_ms < fetch.ends_ms and (total := fetch.total + size_bytes) <= fetch.enough:
+                fetch.total = total
+            else:
+                over = longer(over, fetch.charge(size_bytes, now_ms), self._fetch)
         if over is None:
             return False
-        if budget is not None:
-            budget.record(-size_bytes, now_s * 1000.0)
-        self._throttle(context, empty, *over)
+        if fetch is not None:
+            fetch.record(-size_bytes, now_ms)
+        self._throttle(context, make_empty(), *over)
         return True
 
     def send(self, context: RequestContext, response: Any) -> None:
@@ -263,18 +290,21 @@ class Throttling:
 
         Called while request time is measured.
         """
+        context = contexts[0]
+        budget = context.budget
+        blocked = context.connection.blocked
+        ended_ms = ended_s * 1000.0
+        if blocked is None and budget is not None and len(contexts) == 1 and ended_ms < budget.ends_ms:
+            budget.total += (ended_s - began_s) * PERCENT
+            return
         spent_s = ended_s - began_s
-        blocked = contexts[0].connection.blocked
         if blocked is not None:
             spent_s = max(spent_s - blocked.take_s(), 0.0)
         share = spent_s * PERCENT / len(contexts)
-        ended_ms = ended_s * 1000.0
         for context in contexts:
             budget = context.budget
             if budget is None:
                 self._record_sending(context, share, ended_ms)
-            elif ended_ms < budget.ends_ms:
-                budget.total += share
             else:
                 budget.record(share, ended_ms)
 

@@ -150,7 +150,8 @@ async def _fetch_in_turns(
     throttling = None if params.from_follower else node.throttling
     if throttling is not None:
         steps = sizing(context.api_version, results, returns_all=session.returns_all)
-        if throttling.refuses_fetch(context, await finish(steps, node.clock.monotonic_ms), _without_rows(session)):
+        size = await finish(steps, node.clock.monotonic_ms)
+        if throttling.refuses_fetch(context, size, partial(_without_rows, session)):
             session.gave_nothing()
             return ANSWERS_LATER
     session_id, changed = await session.finish_in_turns(results)
@@ -269,7 +270,7 @@ def _is_throttled(
 ) -> bool:
     """Charges a consumer's fetch; if it is over a quota, responds without partitions, which count as not sent."""
     size = fetch_response_bytes(context.api_version, results, returns_all=session.returns_all)
-    return throttling.refuses_fetch(context, size, _without_rows(session))
+    return throttling.refuses_fetch(context, size, partial(_without_rows, session))
 
 
 def _without_rows(session: FetchContext) -> FetchResponse:

@@ -421,13 +421,76 @@ def test_a_fetch_over_the_quota_is_not_charged() -> None:
     )  # fmt: skip
     empty = FetchResponse(session_id=9, responses=[])
     assert throttling.most_fetch_bytes(context) == 1000
+    context.connection.budgets = None
     assert World(consumer_byte_rate=math.inf).node.throttling.most_fetch_bytes(context) == MAX_INT
-    assert not throttling.refuses_fetch(context, 1000, empty)
-    assert throttling.refuses_fetch(context, 500, empty)
+    context.connection.budgets = None
+    assert not throttling.refuses_fetch(context, 1000, lambda: empty)
+    assert throttling.refuses_fetch(context, 500, lambda: empty)
     assert (empty.throttle_time_ms, empty.session_id) == (5000, 9)
     [budget] = world.quotas.fetch.budgets
     assert budget.total == 1000
     assert world.quotas.fetch.muted == 1
+
+
+def fetching(world: World, client_id: str = "c") -> Any:
+    """The context of a consumer's fetch that began now."""
+    return SimpleNamespace(
+        principal=ANONYMOUS, client_id=client_id, parked_s=0.0, started_s=world.clock.monotonic_s(), slot=0,
+        metrics=world.metrics.fetch_consumer, connection=world.client, api_version=11, budget=None,
+        api=SimpleNamespace(key=ApiKey.FETCH, name="Fetch"), correlation_id=77, exchange=None, large_request=None,
+        has_short_answer=True, answered_s=0.0, received_s=0.0, request_bytes=10,
+    )  # fmt: skip
+
+
+def test_a_connection_may_produce_and_fetch_under_several_client_ids() -> None:
+    world = World(producer_byte_rate=1e9, consumer_byte_rate=1e9, request_percentage=1e6)
+    throttling = world.node.throttling
+    for round_ in range(1, 4):
+        for client_id in ("a", "b", "a"):
+            context = fetching(world, client_id)
+            world.clock.advance(10)
+            assert not throttling.refuses_fetch(context, 100, FetchResponse)
+        assert {budget.tags: budget.total for budget in world.quotas.fetch.budgets} == {
+            ("", "a"): 200 * round_, ("", "b"): 100 * round_
+        }  # fmt: skip
+        used = {budget.tags: budget.total for budget in world.quotas.request.budgets}
+        assert used == {("", "a"): pytest.approx(2.0 * round_), ("", "b"): pytest.approx(1.0 * round_)}
+    assert world.quotas.produce.budgets == []  # it has only fetched: no metrics of Produce
+    kept = world.client.budgets
+    world.ask(PRODUCE, 8, ProduceResponse(responses=[]))
+    [name] = [budget.tags[1] for budget in world.quotas.produce.budgets]
+    assert (world.client.budgets is kept) is (name == "a")
+    for _ in throttling.request.resetting_limits():
+        pass
+    assert not throttling.refuses_fetch(fetching(world, "a"), 7, FetchResponse)
+    assert world.client.budgets is not kept
+    assert {budget.tags: budget.total for budget in world.quotas.fetch.budgets}["", "a"] == 607
+
+
+def test_the_longer_throttle_time_of_a_fetch_counts() -> None:
+    for size in (900, 1_000_000):
+        world = World(consumer_byte_rate=100.0, request_percentage=1.0)
+        context, empty = fetching(world), FetchResponse(session_id=9, responses=[])
+        world.clock.advance(200)  # of 10 percent seconds that a window may have, 20 are used
+        is_by_bytes = size > 100 * 10
+        assert world.node.throttling.refuses_fetch(context, size, lambda: empty)  # noqa: B023  # called at once
+        assert (empty.throttle_time_ms > 1000) is is_by_bytes  # that of request time is a sample at most
+        assert (world.quotas.request.muted, world.quotas.fetch.muted) == ((0, 1) if is_by_bytes else (1, 0))
+        assert [budget.total for budget in world.quotas.fetch.budgets] == [0]
+        assert [budget.total for budget in world.quotas.request.budgets] == [pytest.approx(20.0)]
+
+
+@pytest.mark.parametrize("version", range(4, 13))
+def test_one_partition_is_sized_as_many_are(version: int) -> None:
+    for size in (0, 1, 200):
+        for aborted in (None, [], [(1, 2), (3, 4)]):
+            read = PartitionRead(ErrorCode.NONE, records=b"x" * size, size=size, aborted=aborted)
+            results: Any = [(FetchEntry(TopicPartition("t\u00fc", 0), 0, 0), read)]
+            for returns_all in (True, False):
+                steps = sizing(version, results, returns_all=returns_all)
+                with pytest.raises(StopIteration) as done:
+                    next(steps)
+                assert fetch_response_bytes(version, results, returns_all=returns_all) == done.value.value
 
 
 def test_the_time_of_sending_counts_for_produce_too() -> None:
