@@ -456,10 +456,17 @@ def test_a_connection_may_produce_and_fetch_under_several_client_ids() -> None:
         used = {budget.tags: budget.total for budget in world.quotas.request.budgets}
         assert used == {("", "a"): pytest.approx(2.0 * round_), ("", "b"): pytest.approx(1.0 * round_)}
     assert world.quotas.produce.budgets == []  # it has only fetched: no metrics of Produce
-    kept = world.client.budgets
     world.ask(PRODUCE, 8, ProduceResponse(responses=[]))
-    [name] = [budget.tags[1] for budget in world.quotas.produce.budgets]
-    assert (world.client.budgets is kept) is (name == "a")
+    [budget] = world.quotas.produce.budgets
+    assert budget.total > 0
+    own_id = budget.tags[1]
+    assert not throttling.refuses_fetch(fetching(world, own_id), 1, FetchResponse)
+    other = World(producer_byte_rate=1e9, consumer_byte_rate=1e9)
+    assert not other.node.throttling.refuses_fetch(fetching(other, own_id), 1, FetchResponse)
+    other.ask(PRODUCE, 8, ProduceResponse(responses=[]))  # the same client produces after it has fetched
+    assert [each.total for each in other.quotas.produce.budgets] == [budget.total]
+    assert not throttling.refuses_fetch(fetching(world, "a"), 0, FetchResponse)
+    kept = world.client.budgets
     for _ in throttling.request.resetting_limits():
         pass
     assert not throttling.refuses_fetch(fetching(world, "a"), 7, FetchResponse)
