@@ -109,6 +109,12 @@ def test_a_partition_without_leader_has_neither_leader_nor_offsets_but_is_counte
     assert of(found, "kafka_topic_partitions_without_leader") == {'{topic="t"}': 1, '{topic="a\\"b\\\\c"}': 0}
 
 
+def test_a_dead_broker_that_is_still_named_as_leader_is_no_preferred_leader() -> None:
+    named = replace(SNAPSHOT, topics={"t": topic("t", partition("t", 0, 3, (3,), (3,)))})
+    found = samples(named)
+    assert found['kafka_topic_partition_leader_is_preferred{topic="t",partition="0"}'] == 0
+
+
 def test_groups_with_lag_and_without_a_commit() -> None:
     found = samples()
     labels = 'consumergroup="g",topic="t"'
