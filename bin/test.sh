@@ -14,7 +14,7 @@ if [ "${1:-}" = "--all" ]; then
 fi
 
 mapfile -t packages < <(zookeeper_packages)
-ensure_environment benchmarks,docs,manager,oauth,oidc,spark,test,top "${packages[@]}"
+ensure_environment benchmarks,docs,manager,oauth,oidc,otel,spark,test,top "${packages[@]}"
 # Other people's software to test with: where it cannot be had, its tests are skipped (and fail where KAFKA_PY_SKIPS=fail).
 ensure_peer() { command -v "$1" > /dev/null 2>&1 || ! can_apt || apt_install "$2" || say "$2 could not be installed"; }
 ensure_peer kcat kcat

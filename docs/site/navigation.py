@@ -10,6 +10,7 @@ SECTIONS: dict[str, list[str]] = {
         "browsing-messages.md",
         "metrics.md",
         "dashboards.md",
+        "tracing.md",
         "doctor.md",
         "rebalancing.md",
         "groups.md",

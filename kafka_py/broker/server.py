@@ -144,13 +144,9 @@ class KafkaServer:
     def _report(self) -> Started:
         assert self._log_dirs is not None and self._registration is not None
         return Started(
-            self.broker_id,
-            self.cluster_id or "",
-            self._registration.endpoints,
-            self._log_dirs.loaded,
-            self.observation.address,
-            self.clock.monotonic_ms() - self._began_ms,
-        )
+            self.broker_id, self.cluster_id or "", self._registration.endpoints, self._log_dirs.loaded,
+            self.observation.address, self.clock.monotonic_ms() - self._began_ms,
+        )  # fmt: skip
 
     async def _start(self) -> None:
         _log.info(version_line())
@@ -178,6 +174,8 @@ class KafkaServer:
         self.node = assemble(env, log_dirs, self._register_again, changes.apply)
         self._controller = self.node.controller
         dispatcher = self.dispatcher = Dispatcher(self.node, self.node.request_metrics)
+        exchanges = self.node.request_metrics.exchanges
+        self.observation.trace(exchanges, self.broker_id, self.cluster_id, self._outside.chance)
         dispatcher.throttle_when_on(self._timers.schedule)
         measure_quotas(self.registry, self.node.quotas)
         sockets = self._sockets = SocketServer(

@@ -11,7 +11,8 @@ from typing import Any
 from kafka_py import KAFKA_VERSION, __version__
 from kafka_py.base.meters import Fleet, MetricRegistry, MetricTable
 from kafka_py.base.metric_rows import Distribution, Gauge, Rate
-from kafka_py.broker.observe.request_log import Finished, RequestLog
+from kafka_py.broker.observe.exchanges import Exchanges
+from kafka_py.broker.observe.request_log import Finished
 from kafka_py.net.loop import LoopWatch
 from kafka_py.wire.apis import APIS, Api, ApiKey
 
@@ -153,16 +154,16 @@ class ApiMetrics:
 
 
 class AllRequestMetrics:
-    """Every API's metrics, with separate ones for fetches of consumers and of followers; and the request log."""
+    """Every API's metrics, with separate ones for fetches of consumers and of followers; and the kept requests."""
 
-    __slots__ = ("_by_key", "fetch_consumer", "fetch_follower", "request_log")
+    __slots__ = ("_by_key", "exchanges", "fetch_consumer", "fetch_follower")
 
     def __init__(self, registry: MetricRegistry) -> None:
         self._by_key = {key: ApiMetrics(registry, api.name) for key, api in APIS.items()}
         fetch = self._by_key[ApiKey.FETCH]
         self.fetch_consumer = ApiMetrics(registry, "FetchConsumer", fetch)
         self.fetch_follower = ApiMetrics(registry, FETCH_FOLLOWER, fetch)
-        self.request_log = RequestLog()
+        self.exchanges = Exchanges()
 
     def of(self, api: Api) -> ApiMetrics:
         return self._by_key[ApiKey(api.key)]

@@ -1,7 +1,7 @@
 """The request log: a line per request after its response is sent. Off unless the level of its logger is DEBUG.
 
 A line has the request, the response, the client and the time of each step, in the JSON of Apache Kafka 2.8.2. Records
-are replaced by their size, and secrets are left out. `is_on` is one attribute, read per request; `look_again` must be
+are replaced by their size, and secrets are left out. `is_on` is one attribute; `look_again` must be
 called after levels have changed. Source: RequestChannel (kafka.request.logger).
 """
 
@@ -42,7 +42,7 @@ _log = logging.getLogger(REQUESTS)
 
 
 class RequestLog:
-    """Writes the request log. is_on: whether dispatch keeps requests until their response is sent, for `write`."""
+    """Writes the request log. is_on: whether requests are kept until their response is sent, for `write`."""
 
     __slots__ = ("is_on",)
 
@@ -69,7 +69,7 @@ class RequestLog:
             "request": plain(request, version),
             "response": "" if response is None else plain(response, version),
             "connection": getattr(connection, "id", connection.peer_host),
-            **_times(moments),
+            **times_of(moments),
             "securityProtocol": getattr(getattr(connection, "security_protocol", None), "name", ""),
             "principal": str(connection.principal),
             "listener": connection.listener_name,
@@ -81,7 +81,8 @@ class RequestLog:
         _log.debug("Completed request:%s", json.dumps(row, separators=(",", ":")))
 
 
-def _times(moments: Finished) -> dict[str, float]:
+def times_of(moments: Finished) -> dict[str, float]:
+    """The time of each step of a request in ms, by its name in Apache Kafka's request log."""
     received, taken, parked, answered, turn, sent, _ = moments
     done = parked or answered
     steps = {

@@ -64,7 +64,7 @@ async def edit_settings(
             check_loggers(edits)
             if not validate_only:
                 apply_to_loggers(edits)
-                node.request_metrics.request_log.look_again()
+                node.request_metrics.exchanges.look_again()
                 levels = paired({edit.name: edit.value for edit in edits})
                 _log.info("Log levels changed by %s: %s", context.principal, levels)
             return None

@@ -50,7 +50,7 @@ class Dispatcher:
         self._services: dict[int, ApiService] = {
             int(key): ApiService(APIS[key], route, metrics.of(APIS[key])) for key, route in ROUTES.items()
         }
-        self._request_log = metrics.request_log
+        self._exchanges = metrics.exchanges
         self._large = LargeRequests(node.clock)
         self._now_s = node.clock.monotonic_s
         self._tasks: dict[asyncio.Task[None], None] = {}
@@ -143,8 +143,8 @@ class Dispatcher:
             context.large_request = request
         version = header[1]
         (metrics.versions.get(version) or metrics.version(version)).requests += 1
-        if self._request_log.is_on:
-            context.exchange = request, None
+        if self._exchanges.is_on:
+            context.exchange = self._exchanges.begin(request)
         rule = service.rule
         try:
             if rule is not None and not self._node.authorizer.allows(
@@ -253,7 +253,7 @@ class Dispatcher:
                 self._cannot_encode(context)
                 return
         if context.exchange is not None:
-            context.exchange = context.exchange[0], response
+            context.exchange.note_response(response, parts)
         if not context.answered_s:
             context.answered_s = self._now_s()
         context.connection.respond(context.slot, parts, context)
@@ -285,7 +285,7 @@ class Dispatcher:
 
     def _free(self, context: RequestContext, messages: list[Any]) -> None:
         """Frees these messages in turns, after the tasks that still use them have ended."""
-        if context.exchange is None:
+        if not context.is_logged:
             self._spawn(finish(dismantle(messages), self._now_ms))
 
     def _now_ms(self) -> float:
@@ -311,8 +311,7 @@ class Dispatcher:
             if len(finished) >= FOLD_AT:
                 metrics.fold()
             if context.exchange is not None:
-                request, response = context.exchange
-                self._request_log.write(context, request, response, moments)
+                self._exchanges.finish(context, context.exchange, moments)
 
     def on_disconnect(self, connection: ClientConnection) -> None:
         """A connection has ended."""

@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Any, Protocol
 
 from kafka_py.base.slices import FileSlice
+from kafka_py.broker.observe.exchanges import Exchange
 from kafka_py.broker.observe.metrics import ApiMetrics
 from kafka_py.net.client_software import ClientSoftware
 from kafka_py.net.endpoints import SecurityProtocol
@@ -101,7 +102,7 @@ class RequestContext:
 
     received_s, started_s, parked_s, answered_s: when it was read from the socket, was started, was parked (0: it was
         not), and was answered; monotonic seconds.
-    exchange: request and response, kept only while requests are logged.
+    exchange: what is kept of request and response, if the request log or traces want it.
     budget: what the time of sending the response counts against, if that is known when it is answered; see throttling.
     has_short_answer: the request is small, and its response has at most as many elements.
     large_request: the request if it has so many elements that it was decoded in turns. Its connection is muted until
@@ -152,7 +153,7 @@ class RequestContext:
         self.metrics = metrics
         self.parked_s = 0.0
         self.answered_s = 0.0
-        self.exchange: tuple[Any, Any] | None = None
+        self.exchange: Exchange | None = None
         self.budget: Any = None
         self.large_request: Any = None
         self._send = send
@@ -173,6 +174,11 @@ class RequestContext:
     def drop_connection(self, reason: str) -> None:
         """Closes the connection, to report an error that the protocol cannot express."""
         self.connection.close(reason)
+
+    @property
+    def is_logged(self) -> bool:
+        """Whether the request log will show the messages, which must not be freed before."""
+        return self.exchange is not None and self.exchange.is_logged
 
     @property
     def principal(self) -> Principal:

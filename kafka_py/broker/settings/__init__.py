@@ -2,6 +2,7 @@
 
     configs.py              the table of all broker settings
     security_configs.py     TLS, SASL, tokens, stored passwords
+    tracing_configs.py      traces of requests
     java_classes.py         Java class names among the settings
     protections.py          security settings that stop the start unless overridden
     setting_names.py        listener prefixes, dynamic settings, secrets

@@ -12,6 +12,7 @@ from kafka_py.base.options import MAX_LONG, Kind, Live, Option, OptionTable, at_
 from kafka_py.broker.settings.java_classes import class_warnings
 from kafka_py.broker.settings.protections import AUTHORIZER_SETTINGS, PROTECTIONS, ProtectionOptions
 from kafka_py.broker.settings.security_configs import SecurityOptions
+from kafka_py.broker.settings.tracing_configs import TracingOptions
 from kafka_py.controller.configs import ControllerOptions
 from kafka_py.coordinator.configs import CoordinatorOptions
 from kafka_py.log.model.broker_options import LogOptions
@@ -163,6 +164,7 @@ class BrokerConfig(
     QuotaOptions,
     MetricOptions,
     ObservationOptions,
+    TracingOptions,
     ProtectionOptions,
     OAuthOptions,
     ZkOptions,
@@ -192,7 +194,8 @@ class BrokerConfig(
 
 def own_settings() -> Iterable[str]:
     """Names that Apache Kafka 2.8.2 does not have."""
-    return {**ObservationOptions.ROWS, **ProtectionOptions.ROWS, **OwnNetOptions.ROWS, **OAuthOptions.ROWS}
+    tables = (ObservationOptions, TracingOptions, ProtectionOptions, OwnNetOptions, OAuthOptions)
+    return [name for table in tables for name in table.ROWS]
 
 
 def warnings_of(config: BrokerConfig) -> Iterable[str]:

@@ -7,6 +7,8 @@
     kerberos.py         a Kerberos realm
     token_provider.py   a provider of signed tokens
     promtool.py         Prometheus' checker of metrics
+    otlp_receiver.py    a receiver of OpenTelemetry's spans
+    otel_collector.py   OpenTelemetry's collector
     openid_provider.py  npm's OpenID Connect provider
     wire_client.py      any request, byte for byte
     tcp_proxy.py        a link that a test can cut

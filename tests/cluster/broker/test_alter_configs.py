@@ -171,7 +171,7 @@ async def test_levels_change_at_run_time(broker: LocalBroker) -> None:
 @on_broker()
 async def test_the_log_of_requests_is_switched_on_and_off(broker: LocalBroker) -> None:
     requests = logging.getLogger("kafka.request.logger")
-    log = broker.server.node.request_metrics.request_log
+    log = broker.server.node.request_metrics.exchanges
     try:
         assert await edit(broker, resource(LOGGER, "0", ("kafka.request.logger", SET, "DEBUG"))) == [(0, None)]
         assert log.is_on

@@ -66,7 +66,7 @@ def assert_nowhere(broker: LocalBroker, log: pytest.LogCaptureFixture, *answers:
 def test_passwords_of_the_property_file(everything_logged: pytest.LogCaptureFixture) -> None:
     @on_broker(**{name.replace(".", "_"): value for name, value in STATIC.items()})
     async def scenario(broker: LocalBroker) -> None:
-        broker.server.node.request_metrics.request_log.look_again()
+        broker.server.node.request_metrics.exchanges.look_again()
         answer = await described(broker, "0")
         rows = {row.name: row for row in answer.results[0].configs}
         for name in STATIC:
@@ -80,7 +80,7 @@ def test_passwords_of_the_property_file(everything_logged: pytest.LogCaptureFixt
 def test_passwords_are_not_stored_in_clear(everything_logged: pytest.LogCaptureFixture) -> None:
     @on_broker()
     async def scenario(broker: LocalBroker) -> None:
-        broker.server.node.request_metrics.request_log.look_again()
+        broker.server.node.request_metrics.exchanges.look_again()
         reason = "Password encoder secret not configured"
         answers = []
         for name in PASSWORDS:
@@ -106,7 +106,7 @@ def test_what_is_not_known_counts_as_secret(everything_logged: pytest.LogCapture
     @on_broker()
     async def scenario(broker: LocalBroker) -> None:
         everything_logged.clear()
-        broker.server.node.request_metrics.request_log.look_again()
+        broker.server.node.request_metrics.exchanges.look_again()
         for resource, name in (("0", "com.example.token"), ("", "com.example.shared.token")):
             assert await put(broker, resource, name, SECRET) == (0, None)
             answer = await described(broker, resource)
@@ -128,7 +128,7 @@ def test_passwords_are_stored_encrypted(everything_logged: pytest.LogCaptureFixt
 
     @on_broker(password_encoder_secret="one")
     async def scenario(broker: LocalBroker) -> None:
-        broker.server.node.request_metrics.request_log.look_again()
+        broker.server.node.request_metrics.exchanges.look_again()
         assert (await put(broker, "0", name, SECRET))[0] == 0
         stored = await broker.store.configs.of_entity("brokers/0")
         assert decoded("one", stored[name]) == SECRET

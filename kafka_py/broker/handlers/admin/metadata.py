@@ -94,7 +94,7 @@ async def _large(
     node: Node, context: RequestContext, request: MetadataRequest, names: list[str] | None
 ) -> MetadataResponse | EncodedResponse:
     """A large response is built in turns, and shared by equal requests if all principals may see all topics."""
-    if node.authorizer is not ALLOW_ALL or context.exchange is not None:  # the request log needs the message
+    if node.authorizer is not ALLOW_ALL or context.is_logged:  # the request log needs the message
         return await _built(node, context, request, names)
     key = (
         context.api_version,

@@ -58,7 +58,7 @@ async def handle(node: Node, context: RequestContext, request: LeaderAndIsrReque
             rows.append(LeaderAndIsrPartitionError(partition_index=state.partition_index, error_code=code))
             await turn.maybe_yield()
         topics.append(LeaderAndIsrTopicError(topic_id=topic.topic_id, partition_errors=rows))
-        if context.exchange is None:  # else the request log still needs it
+        if not context.is_logged:  # else the request log still needs it
             topic.partition_states = []
     await release(roles)
     return LeaderAndIsrResponse(error_code=ErrorCode.NONE, topics=topics)

@@ -44,7 +44,7 @@ async def handle(node: Node, context: RequestContext, request: UpdateMetadataReq
                 node.topic_waits.check_and_complete(waited_for)
         for partition in node.election_waits.watched_keys():
             node.election_waits.check_and_complete(partition)
-    if context.exchange is None:  # else the request log still needs it
+    if not context.is_logged:  # else the request log still needs it
         await release(update.partitions)
         for states in request.topic_states:
             await release(states.partition_states)
