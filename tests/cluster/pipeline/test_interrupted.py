@@ -14,7 +14,7 @@ from kafka_py.testing.processes import ROOT, Process, python_environment
 
 from .conftest import Topic
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 STREAM = """
 kafka: {{bootstrap.servers: "{bootstrap}"}}
