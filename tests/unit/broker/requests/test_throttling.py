@@ -459,7 +459,7 @@ def test_a_connection_may_produce_and_fetch_under_several_client_ids() -> None:
     world.ask(PRODUCE, 8, ProduceResponse(responses=[]))
     [budget] = world.quotas.produce.budgets
     assert budget.total > 0
-    own_id = budget.tags[1]
+    own_id = str(budget.tags[1])
     assert not throttling.refuses_fetch(fetching(world, own_id), 1, FetchResponse)
     other = World(producer_byte_rate=1e9, consumer_byte_rate=1e9)
     assert not other.node.throttling.refuses_fetch(fetching(other, own_id), 1, FetchResponse)
