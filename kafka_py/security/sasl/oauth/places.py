@@ -72,7 +72,7 @@ class Place(NamedTuple):
         return content
 
     def _fetch(self, body: bytes | None, headers: Mapping[str, str]) -> bytes:
-        handlers = [_NoRedirects(), _Plain(self.read_s), _Secure(self.read_s, self.context)]
+        handlers = [_NoRedirects(), _PlainHandler(self.read_s), _SecureHandler(self.read_s, self.context)]
         request = urllib.request.Request(self.url, body, {"Accept": "application/json", **headers})
         try:
             with urllib.request.build_opener(*handlers).open(request, timeout=self.connect_s) as response:
@@ -108,7 +108,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         return None
 
 
-class _Plain(urllib.request.HTTPHandler):
+class _PlainHandler(urllib.request.HTTPHandler):
     """Connections whose time limit is another one once they are established: urllib has one for both."""
 
     def __init__(self, read_s: float) -> None:
@@ -119,7 +119,7 @@ class _Plain(urllib.request.HTTPHandler):
         return self.do_open(functools.partial(_PlainConnection, self._read_s), request)
 
 
-class _Secure(urllib.request.HTTPSHandler):
+class _SecureHandler(urllib.request.HTTPSHandler):
     """The same with TLS; the time limit of the connection includes the handshake."""
 
     def __init__(self, read_s: float, context: ssl.SSLContext | None) -> None:
