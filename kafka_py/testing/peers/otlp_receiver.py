@@ -102,7 +102,7 @@ class OtlpReceiver(TraceServiceServicer):  # type: ignore[misc]
 
 
 def _handler_of(receiver: OtlpReceiver) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
+    class SpanHandler(BaseHTTPRequestHandler):
         """POST /v1/traces."""
 
         def do_POST(self) -> None:
@@ -129,7 +129,7 @@ def _handler_of(receiver: OtlpReceiver) -> type[BaseHTTPRequestHandler]:
         def log_message(self, *_: object) -> None:
             """Says nothing."""
 
-    return Handler
+    return SpanHandler
 
 
 def _with_base64(body: bytes) -> str:

@@ -1,6 +1,7 @@
 """The span of a request: name, times, attributes. Pure; knows nothing of OpenTelemetry's packages.
 
-Source: OpenTelemetry's semantic conventions of messaging; docs/tracing.md; docs/reference/errors.tsv.
+Names of attributes are those of OpenTelemetry's semantic conventions of messaging, where there is one.
+Source: docs/tracing.md; docs/reference/errors.tsv.
 """
 
 from __future__ import annotations

@@ -21,13 +21,13 @@ _PARTITION = ("partition_index", "partition", "index")
 _PARTITIONS = ("partitions", "partition_indexes")
 
 
-class _Plan(NamedTuple):
+class _FieldPlan(NamedTuple):
     """What is looked at in one struct. topic, partition: its fields, "" for none. arrays: of structs, with plans."""
 
     topic: str
     partition: str
     has_error: bool
-    arrays: tuple[tuple[str, _Plan], ...]
+    arrays: tuple[tuple[str, _FieldPlan], ...]
     numbers: tuple[str, ...]
     names: tuple[str, ...]
 
@@ -70,7 +70,7 @@ class TracedRequest:
         if isinstance(message, Message) and self._walk(message, _plan_of(type(message)), MOST_ELEMENTS) < 0:
             self.is_partial = True
 
-    def _walk(self, item: Any, plan: _Plan, left: int) -> int:
+    def _walk(self, item: Any, plan: _FieldPlan, left: int) -> int:
         """left: how many further elements may be looked at; returned as it is after this one, negative: too many."""
         if plan.topic and (topic := getattr(item, plan.topic)):
             self.topics[topic] = None
@@ -97,10 +97,10 @@ class TracedRequest:
         return left - len(values)
 
 
-_known: dict[tuple[type, str], _Plan] = {}
+_known: dict[tuple[type, str], _FieldPlan] = {}
 
 
-def _plan_of(cls: type[Message], array: str = "") -> _Plan:
+def _plan_of(cls: type[Message], array: str = "") -> _FieldPlan:
     """The plan of a class, made on first use. array: the field that holds its elements; "" for a whole message."""
     plan = _known.get((cls, array))
     if plan is None:
@@ -108,7 +108,7 @@ def _plan_of(cls: type[Message], array: str = "") -> _Plan:
     return plan
 
 
-def _make_plan(cls: type[Message], array: str) -> _Plan:
+def _make_plan(cls: type[Message], array: str) -> _FieldPlan:
     fields = {field.name: field for field in schema_of(cls).fields}
     topic = next((name for name in ("topic", "topic_name") if name in fields), "")
     if not topic and array in _TOPICS and "name" in fields:
@@ -126,7 +126,7 @@ def _make_plan(cls: type[Message], array: str) -> _Plan:
         elif name == "topic_names":
             names.append(name)
     partition = next((name for name in _PARTITION if array and name in fields and not fields[name].is_array), "")
-    return _Plan(topic, partition, "error_code" in fields, tuple(structs), tuple(numbers), tuple(names))
+    return _FieldPlan(topic, partition, "error_code" in fields, tuple(structs), tuple(numbers), tuple(names))
 
 
 def cut(text: str | None) -> str | None:

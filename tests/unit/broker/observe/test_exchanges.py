@@ -67,6 +67,7 @@ def test_the_request_log_and_traces_are_switched_on_and_off_by_themselves(logger
     exchanges = Exchanges()
     logger.setLevel(logging.DEBUG)
     exchanges.look_again()
+    assert exchanges.is_on
     request = MetadataRequest(topics=None)
     exchange = exchanges.begin(request)
     assert exchange is not None and exchange.is_logged and exchange.request is request and exchange.traced is None
