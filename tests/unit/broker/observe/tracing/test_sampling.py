@@ -55,6 +55,5 @@ def test_no_more_than_a_bound_wait() -> None:
         made.finish(traced, CONTEXT, MOMENTS)
         assert len(wakes) == (len(made.queue) >= ENOUGH)
     assert (len(made.queue), made.dropped) == (MOST_QUEUED, 10)
-    made.queue.popleft()
-    made.finish(traced, CONTEXT, MOMENTS)
+    made.finish(made.queue.popleft(), CONTEXT, MOMENTS)
     assert (len(made.queue), made.dropped) == (MOST_QUEUED, 10)
