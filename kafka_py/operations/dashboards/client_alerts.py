@@ -34,9 +34,8 @@ ALERTS = (
           "{{ $labels.request }} requests on {{ $labels.instance }} are throttled for {{ $value }} ms",
           "A user or client uses more than its quota.",
           f"kafka-configs.sh {BROKER} --describe --entity-type clients"),
-    Alert("ConsumerLagGrows",
-          "sum by (job, cluster, consumergroup, topic) (deriv(kafka_consumergroup_lag{@exporter}[15m]))", "> 0.1",
-          "30m", AlertSeverity.WARNING, "Group {{ $labels.consumergroup }} falls behind on {{ $labels.topic }}",
+    Alert("ConsumerLagGrows", shared.LAG_CHANGE, "> 0.1", "30m", AlertSeverity.WARNING,
+          "Group {{ $labels.consumergroup }} falls behind on {{ $labels.topic }}",
           "Its lag has grown for half an hour, by {{ $value | humanize }} records a second: "
           "its consumers are too slow or too few.", _GROUP),
     Alert("GroupWithoutMembers", shared.LAG_WITHOUT_MEMBERS, "> 0", "10m", AlertSeverity.WARNING,

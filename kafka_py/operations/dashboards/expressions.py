@@ -84,12 +84,18 @@ FAILED_FETCHES = (
     ' (rate(kafka_server_brokertopicmetrics_failedfetchrequests_total{@brokers,topic=""}[@window]))'
 )
 
-# ---- consumer groups, by kafka_exporter
+# ---- consumer groups, by kafka_exporter: each exporter of a job has all of them, so that `max` comes before `sum`
 
-GROUP_LAG = "sum by (job, cluster, consumergroup, topic) (kafka_consumergroup_lag{@exporter})"
+LAG_CHANGE = (
+    "sum by (job, cluster, consumergroup, topic) (max by (job, cluster, consumergroup, topic, partition)"
+    " (deriv(kafka_consumergroup_lag{@exporter}[15m])))"
+)
 LAG_WITHOUT_MEMBERS = (
-    "sum by (job, cluster, consumergroup) (kafka_consumergroup_lag_sum{@exporter})"
+    "sum by (job, cluster, consumergroup)"
+    " (max by (job, cluster, consumergroup, topic) (kafka_consumergroup_lag_sum{@exporter}))"
     " * on (job, cluster, consumergroup)"
     " (max by (job, cluster, consumergroup) (kafka_consumergroup_members{@exporter}) == bool 0)"
+    " * on (job, cluster, consumergroup)"
+    " (max by (job, cluster, consumergroup) (max_over_time(kafka_consumergroup_members{@exporter}[1d])) > bool 0)"
 )
-"""0 for a group with members."""
+"""0 for a group with members, and for one that had none for a day: its consumers assign partitions themselves."""

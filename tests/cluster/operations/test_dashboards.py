@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import secrets
 import shutil
 import sys
 import threading
@@ -21,8 +22,8 @@ from kafka_py.cli.umbrella import dashboards
 from kafka_py.clients import Consumer, Producer
 from kafka_py.operations.dashboards import rules
 from kafka_py.operations.dashboards.files import RULES_FILE, WantedFiles, all_dashboards
-from kafka_py.operations.dashboards.panels import Dashboard
-from kafka_py.operations.dashboards.scopes import resolved, rules_scope
+from kafka_py.operations.dashboards.panels import Dashboard, PanelKind
+from kafka_py.operations.dashboards.scopes import DASHBOARD, resolved, rules_scope
 from kafka_py.testing.cluster import KafkaCluster
 from kafka_py.testing.processes import NotReady, Process, free_port, python_environment, wait_until
 
@@ -114,7 +115,8 @@ def exporter(folder: Path, bootstrap_servers: str) -> Iterator[str]:
     """host:port of its page."""
     command = [sys.executable, "-P", "-m", "kafka_py.cli.umbrella.main", "exporter", "--port", "0", "--interval", "1"]
     command += ["--bootstrap-server", bootstrap_servers]
-    with Process(command, folder / "exporter.log", environment=python_environment()) as process:
+    log = folder / f"exporter-{secrets.token_hex(4)}.log"
+    with Process(command, log, environment=python_environment()) as process:
         said = re.compile(r"http://(\S+)/metrics")
         yield process.wait_for(lambda: said.search(process.output()))[1]
 
@@ -178,8 +180,9 @@ def monitored(
         with (
             Traffic(cluster.bootstrap_servers),
             exporter(folder, cluster.bootstrap_servers) as page,
+            exporter(folder, cluster.bootstrap_servers) as twin,
             PrometheusServer(
-                folder, {"kafka": pages, "kafka-exporter": [page]}, folder / RULES_FILE
+                folder, {"kafka": pages, "kafka-exporter": [page, twin]}, folder / RULES_FILE
             ) as prometheus,
         ):
             yield Monitored(cluster, prometheus, pages)
@@ -235,6 +238,14 @@ def test_every_rule_has_data_and_no_error(monitored: Monitored) -> None:
     health = {rule["name"]: (rule["health"], rule.get("lastError")) for group in groups for rule in group["rules"]}
     assert len(health) == len(alerts) + len(rules.RECORDINGS)
     assert set(health.values()) == {("ok", None)}
+
+
+def test_two_exporters_count_the_members_of_a_group_once(monitored: Monitored) -> None:
+    [panel] = [each for board in BOARDS if board.name == "kafka_py-groups" for each in board.panels()
+               if (each.title, each.kind) == ("Members", PanelKind.STAT)]  # fmt: skip
+    members = chosen(resolved(panel.queries[0].expression, DASHBOARD))
+    seen_twice = 'count(kafka_consumergroup_members{consumergroup="billing"} == 1) == 2'
+    wait_until(lambda: monitored.prometheus.has_data(f"{seen_twice} and ({members}) == 1"), DEADLINE_S)
 
 
 def test_alerts_see_that_a_broker_ends(monitored: Monitored) -> None:

@@ -15,9 +15,12 @@ from kafka_py.testing.peers import promtool
 VALUES = {"$exporter": "e", "$cluster": ".*", "$topic": ".+", "$group": ".+", "$__rate_interval": "5m"}
 
 
-def expression(title: str) -> str:
+def expression(row: str, title: str) -> str:
     [found] = [
-        panel.queries[0].expression for row in dashboard("e").rows for panel in row.panels if panel.title == title
+        panel.queries[0].expression
+        for each in dashboard("e").rows
+        for panel in each.panels
+        if (each.title, panel.title) == (row, title)
     ]
     text = resolved(found, DASHBOARD)
     for name, value in VALUES.items():
@@ -31,13 +34,25 @@ def test_clusters_are_apart_and_a_silent_topic_is_not_infinitely_behind(tmp_path
     for cluster, lag in (("a", 600), ("b", 1800), ("silent", 5)):
         labels = f'job="e",cluster="{cluster}",topic="t",partition="0"'
         ends = "7x10" if cluster == "silent" else "0+60x10"
-        series += [
-            {"series": f"kafka_topic_partition_current_offset{{{labels}}}", "values": ends},
-            {"series": f'kafka_consumergroup_lag{{{labels},consumergroup="g"}}', "values": f"{lag}x10"},
+        series += [  # two exporters that see the same
+            each
+            for instance in ("e1", "e2")
+            for each in (
+                {"series": f'kafka_topic_partition_current_offset{{{labels},instance="{instance}"}}', "values": ends},
+                {"series": f'kafka_consumergroup_lag{{{labels},instance="{instance}",consumergroup="g"}}',
+                 "values": f"{lag}x10"},
+            )
         ]
         lags.append({"labels": f'{{cluster="{cluster}",consumergroup="g",topic="t"}}', "value": lag})
-    asked = [("Largest lag of a partition", lags), ("Behind", lags[:2])]  # one record a second is written
-    tests = [{"expr": expression(title), "eval_time": "10m", "exp_samples": found} for title, found in asked]
+    asked = [  # one record a second is written
+        ("Lag", "Largest lag of a partition", lags),
+        ("Lag", "Lag", lags),
+        ("Lag", "Behind", lags[:2]),
+        ("State", "Lag", [{"labels": "{}", "value": 2405}]),
+    ]
+    tests = [
+        {"expr": expression(row, title), "eval_time": "10m", "exp_samples": found} for row, title, found in asked
+    ]
     path = tmp_path / "tests.yml"
     path.write_text(json.dumps({"tests": [{"interval": "1m", "input_series": series, "promql_expr_test": tests}]}))
     done = subprocess.run(["promtool", "test", "rules", path], capture_output=True, text=True, check=False)
