@@ -192,6 +192,48 @@ def test_short_steps_need_no_thread(tmp_path: Path, is_short: IsShort, first: in
     assert asyncio.run(run()) == threads
 
 
+def test_early_data_does_not_hide_a_second_hello(tmp_path: Path) -> None:
+    """The server wants another group; what it computes for the second ClientHello is done in a thread."""
+
+    async def run() -> None:
+        loop, observed, server = asyncio.get_running_loop(), Observed(tmp_path, is_known), contexts(tmp_path)[0]
+        server.set_ecdh_curve("secp384r1")
+        observed.transport._make = server_end(server)
+        observed.right.setblocking(False)
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        end = client_end(contexts(tmp_path)[1])(incoming, outgoing)
+
+        async def answer(data: bytes) -> bytes:
+            await loop.sock_sendall(observed.right, data)
+            return await loop.sock_recv(observed.right, 65_536)
+
+        try:
+            async with asyncio.timeout(10):
+                with pytest.raises(ssl.SSLWantReadError):
+                    end.do_handshake()
+                incoming.write(await answer(with_early_data(outgoing.read())))
+                with pytest.raises(ssl.SSLWantReadError):
+                    end.do_handshake()
+                assert observed.executor.steps == 0
+                found = await answer(b"\x17\x03\x03\x00\x20" + bytes(32) + outgoing.read())
+            assert found[0] == 0x16, "a ServerHello, no alert: the early data was skipped"
+            assert observed.executor.steps == 1
+        finally:
+            observed.close()
+
+    asyncio.run(run())
+
+
+def with_early_data(hello: bytes) -> bytes:
+    """A ClientHello that announces early data by its first extension."""
+    at = 43 + 1 + hello[43]  # after the session id
+    at += 2 + int.from_bytes(hello[at : at + 2])
+    at += 1 + hello[at]
+    extensions = b"\0\x2a\0\0" + hello[at + 2 :]
+    message = hello[9:at] + len(extensions).to_bytes(2) + extensions
+    return hello[:3] + (len(message) + 4).to_bytes(2) + b"\x01" + len(message).to_bytes(3) + message
+
+
 def test_an_error_of_a_short_step_fails_the_handshake_and_its_alert_leaves(tmp_path: Path) -> None:
     async def run() -> None:
         observed = Observed(tmp_path, lambda _data: True)

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from kafka_py.net.secured.hello import LONGEST_HELLO_BYTES, Flight, flight
+from kafka_py.net.secured.hello import LONGEST_BYTES, MOST_PARTS, Flight, flight
 from kafka_py.testing.tls_ends import client_end, contexts, server_end
 
 CHANGE_CIPHER_SPEC = b"\x14\x03\x03\x00\x01\x01"
@@ -99,8 +99,42 @@ def test_a_long_message_is_not_read(tmp_path: Path) -> None:
     context = client_context(tmp_path)
     context.set_alpn_protocols(["x" * 200] * 40)
     long = Client(context).sends()
-    assert len(long) > LONGEST_HELLO_BYTES
+    assert len(long) > LONGEST_BYTES
     assert flight(long) is Flight.OTHER
+
+
+def with_extensions(data: bytes, more: bytes) -> bytes:
+    """A ClientHello record with further extensions before its own."""
+    at = 43 + 1 + data[43]  # after the session id
+    at += 2 + int.from_bytes(data[at : at + 2])
+    at += 1 + data[at]
+    extensions = more + data[at + 2 :]
+    message = data[9:at] + len(extensions).to_bytes(2) + extensions
+    return data[:3] + (len(message) + 4).to_bytes(2) + b"\x01" + len(message).to_bytes(3) + message
+
+
+def test_a_message_of_many_parts_is_not_read_to_its_end(tmp_path: Path) -> None:
+    data = hello(tmp_path)
+    few, many = (b"\xfa\xfa\0\0" * number for number in (MOST_PARTS - 30, MOST_PARTS))
+    assert flight(with_extensions(data, few)) is Flight.SHORT_HELLO
+    assert flight(with_extensions(data, many)) is Flight.OTHER
+    for number, expected in ((MOST_PARTS - 30, Flight.SHORT_HELLO), (MOST_PARTS, Flight.OTHER)):
+        shares = b"\0\x1d\0\0" * number
+        share = b"\0\x33" + (len(shares) + 2).to_bytes(2) + len(shares).to_bytes(2) + shares
+        assert flight(with_extensions(data, share)) is expected
+
+
+def test_records_that_only_begin_as_encrypted_ones_are_not_short(tmp_path: Path) -> None:
+    """Before a second ClientHello they are skipped as early data, and it may ask for the longest group."""
+    record = b"\x17\x03\x03\x00\x03abc"
+    for first in (b"", CHANGE_CIPHER_SPEC):
+        assert flight(first + record) is flight(first + record + record) is Flight.ENCRYPTED
+        for after in (hello(tmp_path), CHANGE_CIPHER_SPEC + hello(tmp_path), b"\x15", b"\0"):
+            assert flight(first + record + after) is flight(first + record * 3 + after) is Flight.OTHER
+        for end in range(1, len(record)):
+            assert flight(first + record[:end]) is flight(first + record + record[:end]) is Flight.OTHER
+    assert flight(record * (LONGEST_BYTES // len(record))) is Flight.ENCRYPTED
+    assert flight(record * (LONGEST_BYTES // len(record) + 1)) is Flight.OTHER
 
 
 def test_what_follows_the_messages_of_the_server_is_encrypted(tmp_path: Path) -> None:
