@@ -132,5 +132,6 @@ class QuotaManager(Generic[B]):
         for number, (tags, budget) in enumerate(list(self._budgets.items()), 1):
             if budget.is_idle_since(now_ms - IDLE_MS):
                 self._budgets.pop(tags, None)
+                self._forget_known()  # a fetch may have looked it up since the last step, and is charged later
             if number % _LOOKED_AT_A_STEP == 0:
                 yield

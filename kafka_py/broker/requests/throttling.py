@@ -118,12 +118,12 @@ class Throttling:
 
         See Budget.charge. The moment of the charge is that of the answer as well, which saves a look at the clock.
         """
-        mine = context.connection.budgets
-        if mine is None or mine.producer_id != context.client_id or mine.era != self._era.number:
-            mine = self._look_up(context, mine, self._produce)
         if response is None:
             self.answer(context, response, parts)
             return
+        mine = context.connection.budgets
+        if mine is None or mine.producer_id != context.client_id or mine.era != self._era.number:
+            mine = self._look_up(context, mine, self._produce)
         context.answered_s = now_s = self._now_s()
         now_ms = now_s * 1000.0
         over = None

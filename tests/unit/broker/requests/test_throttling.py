@@ -281,6 +281,39 @@ def test_an_idle_budget_is_replaced_for_open_connections_too() -> None:
     assert after.total > 0
 
 
+def test_a_fetch_is_not_charged_to_a_budget_that_was_removed_while_it_waited() -> None:
+    """Idle budgets are removed in steps; a fetch looks its budget up when it begins, and is charged when it ends."""
+    world = World(consumer_byte_rate=1e9)
+    throttling = world.node.throttling
+    for number in range(300):  # more than are looked at in a step
+        assert not throttling.refuses_fetch(fetching(world, str(number)), 1, FetchResponse)
+    world.clock.advance(4_000_000)
+    removing = world.quotas.fetch.removing_idle(world.clock.monotonic_ms())
+    next(removing)
+    context = fetching(world, "299")
+    throttling.most_fetch_bytes(context)
+    assert list(removing) == []
+    assert not throttling.refuses_fetch(context, 7, FetchResponse)
+    assert {budget.tags: budget.total for budget in world.quotas.fetch.budgets} == {("", "299"): 7}
+
+
+@pytest.mark.parametrize(("used_ms", "is_refused"), [(101, False), (102, True)])
+def test_a_fetch_just_over_the_limit_of_request_time_is_refused(used_ms: int, is_refused: bool) -> None:
+    world = World(request_percentage=1.0)  # 10.1 percent seconds in a window that is 10.1 s long
+    for made_ms in (0, used_ms):  # the second one finds the sample begun
+        context, made = fetching(world), []
+        world.clock.advance(made_ms)
+
+        def empty(made: list[FetchResponse] = made) -> FetchResponse:
+            made.append(FetchResponse(session_id=9, responses=[]))
+            return made[-1]
+
+        refused = world.node.throttling.refuses_fetch(context, 1, empty)
+        assert refused is (is_refused and made_ms > 0)
+    assert [response.throttle_time_ms for response in made] == ([pytest.approx(98, abs=1)] if is_refused else [])
+    assert (world.client.mutes, world.quotas.request.muted) == (int(is_refused), int(is_refused))
+
+
 def test_a_plug_in_is_asked_at_every_record() -> None:
     class Plugin:
         """Has one budget for each number of calls."""
@@ -310,6 +343,7 @@ def test_without_acks_the_connection_is_muted_and_the_time_exempt() -> None:
     assert world.ask(PRODUCE, 8, None) is None
     assert world.quotas.produce.muted == 1
     assert world.quotas.exempt.total == pytest.approx(1.0)
+    assert world.quotas.request.budgets == []  # nor has the client metrics of request time
 
 
 def test_old_versions_without_the_field_are_throttled_by_muting() -> None:
