@@ -6,6 +6,7 @@ so on). Source: docs/tracing.md.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
@@ -13,6 +14,8 @@ from kafka_py.base.errors import ConfigError
 from kafka_py.base.options import Kind, Option, OptionTable, between, one_of
 
 HTTP, GRPC = "http/protobuf", "grpc"
+_HEADER_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+"""Names that both protocols can send; with another one, every message to the collector would fail."""
 
 
 class TracingOptions(OptionTable):
@@ -71,7 +74,7 @@ def headers_of(text: str | None) -> dict[str, str] | None:
     headers = {}
     for pair in filter(None, map(str.strip, text.split(","))):
         name, is_pair, value = pair.partition("=")
-        if not is_pair or not name.strip().isascii() or not name.strip() or not value.isprintable():
+        if not (is_pair and _HEADER_NAME.fullmatch(name.strip()) and value.isascii() and value.isprintable()):
             raise ConfigError("kafka_py.tracing.headers must be name=value, comma-separated")
         headers[name.strip().lower()] = value.strip()
     return headers

@@ -8,7 +8,7 @@ from typing import Any
 
 from kafka_py.base.chance import Random
 from kafka_py.broker.observe.request_log import Finished
-from kafka_py.broker.observe.tracing.traced import TracedRequest, cut
+from kafka_py.broker.observe.tracing.traced import MOST_CHARACTERS, TracedRequest, cut
 
 MOST_QUEUED = 2048
 """So many requests wait for the collector; further ones are dropped until there is room again."""
@@ -48,7 +48,7 @@ class Sampler:
         traced.connection_id, traced.listener = getattr(connection, "id", ""), connection.listener_name
         traced.security_protocol = connection.security_protocol.name
         traced.peer = connection.peer_host, connection.peer_port
-        traced.client_software = software.name, software.version
+        traced.client_software = software.name[:MOST_CHARACTERS], software.version[:MOST_CHARACTERS]
         if self._names_principal:
             traced.principal = cut(str(connection.principal))
         self.queue.append(traced)

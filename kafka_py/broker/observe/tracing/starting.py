@@ -41,14 +41,18 @@ class RequestTraces:
         self, broker_id: int, cluster_id: str, exchanges: Exchanges, registry: MetricRegistry, chance: Chance,
         clock: Clock,
     ) -> None:  # fmt: skip
-        """Traces requests from now on."""
+        """Traces requests from now on. Raises ConfigError for what OpenTelemetry refuses in its own variables."""
         from kafka_py.broker.observe.tracing import exporting
 
         options, wakened = self._options, Event()
         ratio = ratio_of(options, self._environ)
         sampler = Sampler(ratio, chance.generator(), wakened.set, names_principal=options.tracing_principal)
+        try:
+            exporter = exporting.make_exporter(options, self._environ)
+        except Exception as error:
+            raise ConfigError(f"A variable OTEL_EXPORTER_OTLP_... cannot be used: {error}") from None
         export = self.export = exporting.SpanExport(
-            exporting.make_exporter(options, self._environ),
+            exporter,
             exporting.make_resource(options.tracing_service_name, broker_id, cluster_id),
             sampler,
             wakened,

@@ -15,7 +15,7 @@ from kafka_py.wire.schema import Message, schema_of
 MOST_ELEMENTS = 128
 """So many elements of a message are looked at; of more a span names no topic, because there may be others."""
 MOST_CHARACTERS = 256
-"""Of a name that a client chose. Names of topics are shorter."""
+"""Of a name that a client chose, that of a topic too: a request may name one of any length, though none is created."""
 _TOPICS = ("topics", "topic_data", "responses", "results")
 _PARTITION = ("partition_index", "partition", "index")
 _PARTITIONS = ("partitions", "partition_indexes")
@@ -73,7 +73,7 @@ class TracedRequest:
     def _walk(self, item: Any, plan: _FieldPlan, left: int) -> int:
         """left: how many further elements may be looked at; returned as it is after this one, negative: too many."""
         if plan.topic and (topic := getattr(item, plan.topic)):
-            self.topics[topic] = None
+            self.topics[topic[:MOST_CHARACTERS]] = None
         if plan.partition:
             self.partitions[getattr(item, plan.partition)] = None
         if plan.has_error and (code := item.error_code):
@@ -81,7 +81,9 @@ class TracedRequest:
         for name in plan.numbers:
             left = self._take(getattr(item, name), self.partitions, left)
         for name in plan.names:
-            left = self._take(getattr(item, name), self.topics, left)
+            topics: dict[str, None] = {}
+            left = self._take(getattr(item, name), topics, left)
+            self.topics.update(dict.fromkeys(topic[:MOST_CHARACTERS] for topic in topics))
         for name, nested in plan.arrays:
             for element in getattr(item, name) or ():
                 if left <= 0:

@@ -32,6 +32,8 @@ def options(**given: str) -> TracingOptions:
         ("headers", "secret"),
         ("headers", "=secret"),
         ("headers", "a=secret\nb"),
+        ("headers", "a b=secret"),
+        ("headers", "a=secret\u20ac"),
     ],
 )
 def test_what_cannot_be_is_refused_by_name_and_no_header_is_shown(name: str, value: str) -> None:

@@ -15,7 +15,7 @@ from kafka_py.wire.apis import APIS, ApiKey
 MOMENTS = (1.0, 1.001, 1.003, 1.01, 1.011, 1.0125, 80)
 CONNECTION = SimpleNamespace(
     id="127.0.0.1:9092-127.0.0.1:5000-1", listener_name="CLIENT", security_protocol=SecurityProtocol.PLAINTEXT,
-    principal=ANONYMOUS, client_software=ClientSoftware("me", "1.0"), peer_host="127.0.0.1", peer_port=5000,
+    principal=ANONYMOUS, client_software=ClientSoftware("n" * 9999, "1" * 9999), peer_host="127.0.0.1", peer_port=5000,
 )  # fmt: skip
 CONTEXT = SimpleNamespace(
     connection=CONNECTION, api=APIS[ApiKey.METADATA], api_version=4, correlation_id=7, client_id="c" * 9999,
@@ -44,6 +44,7 @@ def test_a_queued_request_keeps_values_only() -> None:
     assert CONTEXT not in held and CONNECTION not in held
     assert (queued.name, queued.api_key, queued.version, queued.correlation_id) == ("Metadata", 3, 4, 7)
     assert (queued.principal, queued.peer, queued.client_id) == ("User:ANONYMOUS", ("127.0.0.1", 5000), "c" * 256)
+    assert queued.client_software == ("n" * 256, "1" * 256)
 
 
 def test_no_more_than_a_bound_wait() -> None:

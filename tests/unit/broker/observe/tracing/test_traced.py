@@ -98,3 +98,10 @@ def test_a_message_of_very_many_elements_is_looked_at_in_part(partitions: int, i
     names = [f"t{number}" for number in range(5000)]
     many = TracedRequest(DeleteTopicsRequest(topic_names=names, timeout_ms=1))
     assert many.is_partial and len(many.topics) == MOST_ELEMENTS
+
+
+def test_a_topic_that_a_request_names_by_very_many_characters_is_cut() -> None:
+    """No topic has such a name, but a request may, and thousands of requests wait while a collector is down."""
+    name = "t" * 30_000
+    for request in (produce(name), DeleteTopicsRequest(topic_names=[name], timeout_ms=1)):
+        assert list(TracedRequest(request).topics) == ["t" * MOST_CHARACTERS]
