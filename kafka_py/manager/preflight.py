@@ -6,6 +6,7 @@ cluster say what is wrong with them, and the other clusters are shown.
 
 from __future__ import annotations
 
+import os
 import ssl
 from collections.abc import Callable
 from pathlib import Path
@@ -80,12 +81,11 @@ def _check_folder(setting: str, folder: Path) -> None:
 
 
 def _append(path: Path) -> None:
+    """Leaves a new file where it is, as the log would make it: another process may have written to it already, and a
+    link is not to be removed in place of the file that it names.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    existed = path.exists()
-    with path.open("ab"):
-        pass
-    if not existed:
-        path.unlink()
+    os.close(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600))
 
 
 def _try(setting: str, path: Path, advice: str, use: Callable[[Path], object]) -> None:
