@@ -150,11 +150,17 @@ class ExecutionJobs(Generic[State]):
         return self._folder / f"{cluster}.json"
 
     def start(self, cluster: ManagedCluster, state: State) -> ExecutionJob[State]:
-        """Begins an execution. Raises RebalanceRefused while another one runs."""
+        """Begins an execution.
+
+        Raises RebalanceRefused while another one runs, or where the throttles of an interrupted one would be forgotten.
+        """
         if self.is_running(cluster.name):
             raise RebalanceRefused(f"{self._kind.subject} of this cluster is being carried out")
         if cluster.name in self._abandoned:
             raise RebalanceRefused(f"{self._kind.subject} of this cluster is being cancelled")
+        before = self.interrupted(cluster.name)
+        if before is not None and before.has_throttles and not state.has_throttles:
+            raise RebalanceRefused("An interrupted execution has left throttles: resume or cancel it first")
         job = ExecutionJob(self._kind, cluster, state, self._path(cluster.name), self._environment)
         self._jobs[cluster.name] = job
         return job
@@ -180,7 +186,7 @@ class ExecutionJobs(Generic[State]):
 
         place = RunPlace(cluster.admin, path, asyncio.Event(), ignore, self._environment.clock)
         cancelled = await self._kind.cancel(state, place)
-        if not state.brokers:
+        if not state.has_throttles:
             await asyncio.to_thread(path.unlink, missing_ok=True)
         return cancelled
 

@@ -23,7 +23,8 @@ class ExecutionProgressPage:
     """How far an execution is. percent: of the bytes, without any of the moves. outcome: once it has ended.
 
     done, total, moving, interrupted: partitions of a rebalance, replicas of a plan for log directories. interrupted: of
-    an execution that did not end, those that are left.
+    an execution that did not end, those that are left. has_throttles: that execution has left throttles, whether or not
+    anything is left to be moved.
     """
 
     is_running: bool
@@ -37,6 +38,7 @@ class ExecutionProgressPage:
     note: str
     outcome: str
     interrupted: int
+    has_throttles: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +69,18 @@ class Executions:
         interrupted = jobs.interrupted(request.cluster.name)
         progress = None if job is None else job.progress
         left = 0 if interrupted is None else len(interrupted.pending)
+        has_throttles = interrupted is not None and interrupted.has_throttles
         running = job is not None and job.is_running
         outcome = "" if job is None else job.outcome
         if progress is None:
-            return ExecutionProgressPage(running, 0, 0, 0, 0, 0, 0, "", "", outcome, left)
+            return ExecutionProgressPage(running, 0, 0, 0, 0, 0, 0, "", "", outcome, left, has_throttles)
         done, total = progress.done, progress.total
         if progress.total_bytes:
             done, total = progress.copied_bytes, progress.total_bytes
         return ExecutionProgressPage(
             running, progress.done, progress.total, progress.copied_bytes, progress.total_bytes,
             100 * done // total if total else 100, progress.moving, duration_text(progress.left_s), progress.note,
-            outcome, left,
+            outcome, left, has_throttles,
         )  # fmt: skip
 
     def require_no_throttles(self, request: PageRequest) -> None:
@@ -125,6 +128,9 @@ class Executions:
         async def apply() -> str:
             with _refusals():
                 count = await self.jobs(request).abandon(request.cluster, state)
+            if state.has_throttles:
+                brokers = ", ".join(sorted(state.brokers))
+                return f"{count} moves were cancelled. The throttle of broker {brokers} is still set: it is not live."
             return f"{count} moves were cancelled, and the throttles removed."
 
         effect = Effect(self.moved, f"{len(state.pending)} of {len(state.steps)} left", "stay where they are")

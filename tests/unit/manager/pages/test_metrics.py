@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx
 import pytest
 
 from kafka_py.base.chance import Chance
@@ -98,6 +99,31 @@ def test_a_new_token_in_the_file_counts_at_once(played: Callable[..., None], fil
         assert (await manager.get("/metrics", **bearer("f" * 40))).status_code >= 400
 
     played(scene, extra={}, **files)
+
+
+def test_wrong_tokens_of_one_address_delay_no_other(played: Callable[..., None], files: dict[str, Path]) -> None:
+    async def scene(manager: CalledManager) -> None:
+        for _ in range(4):
+            await manager.get("/metrics", **bearer("wrong"))
+        assert (await manager.get("/metrics", **bearer(TOKEN))).status_code == 429
+        app = manager.client._transport.app  # type: ignore[attr-defined]
+        elsewhere = httpx.ASGITransport(app, client=("192.0.2.7", 1))
+        async with httpx.AsyncClient(transport=elsewhere, base_url=manager.client.base_url) as other:
+            assert (await other.get("/metrics", **bearer(TOKEN))).status_code == 200  # type: ignore[arg-type]
+
+    played(scene, extra={}, **files)
+
+
+@pytest.mark.parametrize("text", ["", "short"])
+def test_a_manager_with_a_file_without_a_token_does_not_start(
+    played: Callable[..., None], files: dict[str, Path], text: str
+) -> None:
+    async def scene(_manager: CalledManager) -> None:
+        raise AssertionError("it has started")
+
+    files["metrics_token"].write_text(text)
+    with pytest.raises(ConfigError, match=r"metrics_token: .* has no token"):
+        played(scene, extra={}, **files)
 
 
 def test_without_the_setting_no_token_is_one(played: Callable[..., None], files: dict[str, Path]) -> None:

@@ -102,6 +102,7 @@ def test_a_run_that_is_killed_anywhere_can_be_cancelled_by_another(steps):
     assert asyncio.run(cancel_directories(parse_directories(brokers.text), brokers.tools)) == moving
     assert brokers.futures == {}
     assert brokers.own_settings() == {"0": {LOG_DIR_RATE: "5"}}
+    assert parse_directories(brokers.text).brokers == {}
 
 
 @pytest.mark.parametrize("cancels", [False, True])
@@ -127,6 +128,7 @@ def test_a_stop_finishes_the_batch_and_a_cancellation_undoes_it(pauses, cancels)
     else:
         assert all(brokers.at[replica] == "/b" for replica in moving)
     assert brokers.own_settings() == {}
+    assert parse_directories(brokers.text).brokers == {}
     brokers.on_pause = lambda: None
     assert run(brokers, parse_directories(brokers.text)) is RunOutcome.COMPLETE
     assert_in_place(brokers)

@@ -1,6 +1,8 @@
 """The pages of log directories without a cluster: what is shown, what cannot be done, and what is carried out."""
 
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,7 +18,9 @@ from kafka_py.manager.web.dispatch import CHANGED_SINCE
 from kafka_py.operations.cluster_view.snapshot import ClusterSnapshot, UnseenPart, ViewPart
 from kafka_py.operations.directories.model import DirectoryMove, ReplicaId
 from kafka_py.operations.directories.plan_file import DirectoriesState, write_directories
-from kafka_py.operations.rebalancing.plan_file import PlanStep
+from kafka_py.operations.rebalancing.model import RebalanceRefused
+from kafka_py.operations.rebalancing.plan_file import PlanStep, StepState
+from kafka_py.operations.rebalancing.progress import RunProgress
 
 PATH = "/clusters/test/directories"
 MB = 1 << 20
@@ -369,6 +373,79 @@ def test_an_interrupted_execution_is_offered_to_be_resumed(played, looks, begun,
         assert (refused.status_code, "left throttles" in refused.text) == (400, True)
 
     played(scene, allow_changes=True)
+
+
+def test_an_execution_that_has_left_only_throttles_is_offered_to_be_cancelled(played, looks, begun, tmp_path):
+    state = interrupted_state()
+    [step] = state.steps.values()
+    step.state = StepState.DONE
+
+    async def scene(manager):
+        write_directories(tmp_path / PART / "test.json", state)
+        page = (await manager.get(PATH)).text
+        assert "Resume" not in page and "interrupted" not in page
+        state.brokers = {"0": {"rate": None}}
+        write_directories(tmp_path / PART / "test.json", state)
+        page = (await manager.get(PATH)).text
+        assert "0 replicas are left, and its throttles are set" in page
+        assert f'action="{PATH}/resume"' in page and f'action="{PATH}/abandon"' in page
+        assert (await manager.submit(f"{PATH}/abandon")).status_code == 200
+        state.is_finished = True
+        write_directories(tmp_path / PART / "test.json", state)
+        assert "Resume" not in (await manager.get(PATH)).text
+
+    played(scene, allow_changes=True)
+
+
+@pytest.mark.parametrize("is_live", [True, False])
+def test_a_throttle_that_could_not_be_removed_is_told_and_kept(played, looks, monkeypatch, tmp_path, is_live):
+    state = interrupted_state()
+    state.brokers = {"0": {"rate": None}}
+
+    async def cancel(state, _place):
+        if is_live:
+            state.brokers = {}
+        return 1
+
+    async def scene(manager):
+        jobs = manager.services.parts[PART]
+        monkeypatch.setattr(jobs, "_kind", replace(jobs._kind, cancel=cancel))
+        path = tmp_path / PART / "test.json"
+        write_directories(path, state)
+        message = (await manager.call(f"{PATH}/abandon")).json()["message"]
+        assert ("throttles removed" in message, "broker 0 is still set" in message) == (is_live, not is_live)
+        assert path.exists() is not is_live
+
+    played(scene, allow_changes=True)
+
+
+def test_no_execution_begins_over_one_that_has_just_left_throttles(played, looks, tmp_path):
+    async def scene(manager):
+        state = interrupted_state()
+        state.brokers = {"0": {"rate": None}}
+        write_directories(tmp_path / PART / "test.json", state)
+        jobs = manager.services.parts[PART]
+        with pytest.raises(RebalanceRefused, match="has left throttles"):
+            jobs.start(manager.services.clusters.get("test"), interrupted_state())
+        assert jobs.job("test") is None
+
+    played(scene, allow_changes=True)
+
+
+@pytest.mark.parametrize(
+    ("progress", "percent"),
+    [
+        (RunProgress(1, 4, 0, 0, 1, 1), 25), (RunProgress(0, 0, 0, 0, 0, 0), 100),
+        (RunProgress(3, 4, 10, 100, 1, 1), 10),
+    ],
+)  # fmt: skip
+def test_progress_is_of_the_bytes_and_without_any_of_the_moves(played, looks, progress, percent):
+    async def scene(manager):
+        jobs = manager.services.parts[PART]
+        jobs._jobs["test"] = SimpleNamespace(progress=progress, is_running=False, outcome="")
+        assert (await manager.get(f"/api{PATH}/progress")).json()["percent"] == percent
+
+    played(scene)
 
 
 def test_a_form_without_the_token_changes_nothing(played, looks, begun):
