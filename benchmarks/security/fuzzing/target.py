@@ -31,7 +31,7 @@ SETTINGS = {
     "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
     "super.users": str(ANONYMOUS),
     "connection.failed.authentication.delay.ms": "0",
-    "connections.max.reauth.ms": "3600000",
+    "connections.max.reauth.ms": "604800000",
     "sasl.enabled.mechanisms": ",".join(MECHANISMS),
     "log.segment.bytes": "1000000",
     "log.retention.bytes": "1000000",

@@ -27,7 +27,8 @@ class ScrapeToken:
             with self.path.open("rb") as file:
                 token = file.read(MOST_BYTES + 1).decode("ascii").strip()
         except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"metrics_token: {self.path} cannot be read: {error}") from None
+            reason = (isinstance(error, OSError) and error.strerror) or error
+            raise ConfigError(f"metrics_token: {self.path} cannot be read: {reason}") from None
         if not LEAST_CHARACTERS <= len(token) <= MOST_BYTES or not token.isprintable() or " " in token:
             raise ConfigError(
                 f"metrics_token: {self.path} has no token: one line of {LEAST_CHARACTERS} to {MOST_BYTES} characters "

@@ -39,6 +39,8 @@ WRONG: list[tuple[str, str, Mapping[str, str], str]] = [
     ("DATA", "{tmp}/file", {}, "data: {tmp}/file cannot be used: File exists; name a folder"),
     ("AUDIT_LOG", "{tmp}", {}, "audit_log: {tmp} cannot be used: Is a directory; name a file"),
     ("AUDIT_LOG", "{tmp}/file/log", {}, "audit_log: {tmp}/file/log cannot be used"),
+    ("METRICS_TOKEN", "{tmp}/none", {}, "metrics_token: {tmp}/none cannot be read: No such file"),
+    ("METRICS_TOKEN", "{tmp}/file", {}, "metrics_token: {tmp}/file has no token"),
     ("USERS", "{tmp}/file/users", {}, "{tmp}/file/users cannot be written to"),
     ("USERS", "{tmp}/no-users", {}, "Line 1 of the users file is not `name:role:hash`"),
     ("USERS", "{tmp}", PROVIDER, "users: The users file {tmp} cannot be read"),
