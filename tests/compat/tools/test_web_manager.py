@@ -84,7 +84,7 @@ def test_the_state_of_a_cluster_that_was_added_is_shown_s1_192_s1_194(with_manag
         broker = await page(manager, f"{C}/brokers/0")
         assert {"produce", "fetch", "metadata"} <= {row["name"] for row in broker["apis"]}
         assert any(row["name"] == "log.dirs" and row["is_read_only"] for row in broker["settings"])
-        assert [row["problem"] for row in broker["log_dirs"]] == [""]
+        assert [row["problem"] for row in broker["log_dirs"]] == ["", ""]
         assert not found["problems"] and not broker["problems"]
 
     with_manager(scene)
