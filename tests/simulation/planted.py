@@ -111,8 +111,15 @@ def compact_while_moving():
     """A log is compacted while it is copied to another directory; then the copy counts as compacted as far."""
     make = Cleaner.__init__
 
-    def make_restless(self, *arguments, **options):
-        make(self, *arguments, **{**options, "is_paused": lambda log: False})
+    class NeverMoving:
+        def __init__(self, logs):
+            self._logs = logs
+
+        def __getattr__(self, name):
+            return (lambda log: False) if name == "is_moving" else getattr(self._logs, name)
+
+    def make_restless(self, *arguments, logs, **options):
+        make(self, *arguments, logs=NeverMoving(logs), **options)
 
     Cleaner.__init__ = make_restless
     Cleaner.abort = lambda self, topic_partition: None
