@@ -131,8 +131,12 @@ def zk_chroot(zookeeper: ZookeeperServer) -> str:
 
 @pytest.fixture(scope="module")
 def module_broker(kafka_cluster_factory: Callable[..., KafkaCluster]) -> Iterator[BrokerProcess]:
-    """A broker shared by the tests of a module: each makes topics of its own, none stops it."""
-    with kafka_cluster_factory() as cluster:
+    """A broker shared by the tests of a module: each makes topics of its own, none stops it.
+
+    It deletes no old records: some tests write timestamps of years ago, which retention would find half a minute after
+    the start.
+    """
+    with kafka_cluster_factory(settings={"log.retention.ms": -1}) as cluster:
         yield cluster.brokers[0]
 
 

@@ -15,7 +15,7 @@ from kafka_py.testing.web_manager import ServedManager
 def written(cluster: KafkaCluster) -> None:
     """A committed, an aborted and a plain record; a group's commit; a topic of many partitions."""
     cluster.create_topic("paid", partitions=1)
-    cluster.create_topic("wide", partitions=60)
+    cluster.create_topic("wide", partitions=60, configs={"retention.ms": -1})  # its timestamps are of 1970
     servers = {"bootstrap.servers": cluster.bootstrap_servers}
     with Producer({**servers, "transactional.id": "tx-<b>"}) as producer:
         producer.init_transactions()
