@@ -25,7 +25,7 @@ def broker_of_each_make(
     connect = f"{zookeeper.connect}/clients-{request.param}-{next(_numbers)}"
     make = ApacheBroker if request.param == "apache" else BrokerProcess
     try:
-        broker = make(tmp_path_factory.mktemp("broker"), connect, settings={"log.retention.ms": -1})
+        broker = make(tmp_path_factory.mktemp("broker"), connect, settings={"log.retention.ms": "-1"})
     except Unavailable as why:
         pytest.skip(str(why))
     with broker:
