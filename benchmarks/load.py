@@ -4,6 +4,10 @@ Runs as a process of its own and costs next to nothing: what comes back is disca
 number of bytes; the first answer of each connection is read and checked. Prints one line of JSON.
 
     python -m benchmarks.load produce|fetch --port N --topic T [--record-bytes N] [--batch-records N] ...
+        [--secured-port N --authority FILE]
+
+With a secured port the pipelined connections are made there, over TLS 1.3, and what comes back is decrypted and then
+discarded; the other requests still take the plain port.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ import json
 import resource
 import select
 import socket
+import ssl
 import struct
 import sys
 import time
@@ -36,8 +41,10 @@ class Stream:
     Answers must all have one size: then counting them is counting bytes. check: reads the first one, raises Refused.
     """
 
-    def __init__(self, port: int, requests: list[bytes], depth: int, check: Callable[[memoryview], None]) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=30)
+    def __init__(
+        self, connected: socket.socket, requests: list[bytes], depth: int, check: Callable[[memoryview], None]
+    ) -> None:
+        self.socket = connected
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.depth = depth
         self.under_way = 0
@@ -69,6 +76,15 @@ class Stream:
             raise Refused("the server closed the connection")
         return got
 
+    def _decrypted(self, secured: ssl.SSLSocket, scratch: bytearray) -> int:
+        """All that is there: what OpenSSL has read already would not wake the poll."""
+        count = 0
+        try:
+            while True:
+                count += self._some(secured.recv_into(scratch))
+        except ssl.SSLWantReadError:
+            return count
+
     def fill(self) -> bool:
         """Send until `depth` requests are under way; False when the socket is full."""
         try:
@@ -79,7 +95,7 @@ class Stream:
                 if missing <= 0:
                     return True
                 self._pending = memoryview(self._take(missing))
-        except BlockingIOError:
+        except (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError):
             return False
 
     def _take(self, missing: int) -> bytes:
@@ -91,7 +107,10 @@ class Stream:
 
     def drain(self, scratch: bytearray) -> int:
         """Discard what came back; returns how many answers are complete now."""
-        self._received += self._some(self.socket.recv_into(scratch, DISCARD_BYTES, socket.MSG_TRUNC))
+        if isinstance(self.socket, ssl.SSLSocket):
+            self._received += self._decrypted(self.socket, scratch)
+        else:
+            self._received += self._some(self.socket.recv_into(scratch, DISCARD_BYTES, socket.MSG_TRUNC))
         complete, self._received = divmod(self._received, self._answer_bytes)
         self.answers += complete
         self.under_way -= complete
@@ -138,6 +157,16 @@ def run(streams: list[Stream], seconds: float, most_answers: int) -> dict[str, f
     return {"seconds": last - began, "longest_gap_ms": longest_gap * 1000}
 
 
+def connected(options: argparse.Namespace) -> socket.socket:
+    """A connection for a stream, over TLS where there is a secured port."""
+    plain = socket.create_connection(("127.0.0.1", options.secured_port or options.port), timeout=30)
+    if not options.secured_port:
+        return plain
+    context = ssl.create_default_context(cafile=options.authority)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    return context.wrap_socket(plain, server_hostname="localhost")
+
+
 def produce_streams(options: argparse.Namespace, partitions: int) -> list[Stream]:
     records = protocol.batch(options.record_bytes, options.batch_records)
 
@@ -148,11 +177,13 @@ def produce_streams(options: argparse.Namespace, partitions: int) -> list[Stream
 
     return [
         Stream(
-            options.port, [protocol.produce(options.topic, number % partitions, records, options.acks)], options.depth,
+            connected(options),
+            [protocol.produce(options.topic, number % partitions, records, options.acks)],
+            options.depth,
             check,
         )
         for number in range(options.connections)
-    ]  # fmt: skip
+    ]
 
 
 def fetch_streams(options: argparse.Namespace, caller: Caller, partitions: int) -> list[Stream]:
@@ -176,7 +207,7 @@ def fetch_streams(options: argparse.Namespace, caller: Caller, partitions: int) 
             protocol.fetch(options.topic, index, at * options.batch_records, expected)
             for at in range(0, last + 1, step)[:PLACES]
         ]
-        streams.append(Stream(options.port, requests, options.depth, check))
+        streams.append(Stream(connected(options), requests, options.depth, check))
     return streams
 
 
@@ -184,6 +215,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Replays pre-encoded requests and counts the answers.")
     parser.add_argument("kind", choices=("produce", "fetch"))
     parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--secured-port", type=int, help="of a TLS listener, for the pipelined connections")
+    parser.add_argument("--authority", help="the file of the certificate authority that signed the broker's")
     parser.add_argument("--topic", required=True, help="created when it is not there")
     parser.add_argument("--record-bytes", type=int, default=100)
     parser.add_argument("--batch-records", type=int, default=9_000)

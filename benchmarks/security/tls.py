@@ -1,21 +1,26 @@
 """What TLS costs: records in and out over a plain and a TLS listener, idle connections.
 
-    python -m benchmarks.security.tls [--records N] [--rounds N] [--apache] [--clients kcat,java] [--idle N]
+    python -m benchmarks.security.tls [--records N] [--rounds N] [--apache] [--clients prepared,kcat,java]
+        [--idle N]
 
 kcat and Apache's performance tests of 2.8.2 write and read records of 100 bytes, uncompressed, over TLS 1.3: short
 rounds, each with all brokers and listeners in turn, of which medians are printed. On few processors the clients share
-them with the broker, so the broker's own CPU time is the fairer figure. Prints lines for people.
+them with the broker, so the broker's own CPU time is the fairer figure. `prepared` sends requests that were encoded
+beforehand, one batch in and about 1 MB out for each request, so that the broker is what bounds the rate; 150 records
+are the 16 KB of Java's `batch.size`, 9,000 the 1 MB that librdkafka fills. Prints lines for people.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import re
 import socket
 import ssl
 import statistics
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,6 +51,11 @@ class Place(NamedTuple):
         return f"bench-{self.listener.lower()}"
 
 
+class Took(NamedTuple):
+    seconds: float
+    records: int
+
+
 class Kcat:
     """The command kcat."""
 
@@ -55,21 +65,45 @@ class Kcat:
         self._tls = ["-X", "security.protocol=ssl", "-X", f"ssl.ca.location={files.authority_pem}"]
         self._records = records
 
-    def _run(self, place: Place, *arguments: str) -> float:
-        """Seconds."""
+    def _run(self, place: Place, *arguments: str) -> Took:
         tls = self._tls if place.listener == "SSL" else []
         began_s = time.monotonic()
         server = ["-b", f"localhost:{place.port}", "-t", place.topic, "-p", "0"]
         subprocess.run(
             ["kcat", "-q", *server, *tls, *arguments], check=True, stdout=subprocess.DEVNULL, timeout=TIMEOUT_S
         )
-        return time.monotonic() - began_s
+        return Took(time.monotonic() - began_s, self._records)
 
-    def write(self, place: Place) -> float:
+    def write(self, place: Place) -> Took:
         return self._run(place, "-P", "-X", "linger.ms=5", "-X", "acks=1", "-l", str(self._lines))
 
-    def read(self, place: Place) -> float:
+    def read(self, place: Place) -> Took:
         return self._run(place, "-C", "-o", "beginning", "-c", str(self._records))
+
+
+class Prepared:
+    """benchmarks.load: four connections with four requests each under way."""
+
+    def __init__(self, files: CertificateFiles, batch_records: int) -> None:
+        self._authority = str(files.authority_pem)
+        self._batch_records = batch_records
+
+    def _run(self, place: Place, kind: str, *arguments: str) -> Took:
+        topic = f"{place.topic}-{self._batch_records}"
+        tls = ["--secured-port", str(place.port), "--authority", self._authority] if place.listener == "SSL" else []
+        command = [
+            sys.executable, "-m", "benchmarks.load", kind, "--port", str(place.server.port), "--topic", topic,
+            "--batch-records", str(self._batch_records), "--seconds", "4", *tls, *arguments,
+        ]  # fmt: skip
+        done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=TIMEOUT_S)
+        figures = json.loads(done.stdout)
+        return Took(figures["seconds"], figures["records"])
+
+    def write(self, place: Place) -> Took:
+        return self._run(place, "produce")
+
+    def read(self, place: Place) -> Took:
+        return self._run(place, "fetch", "--fetch-batches", str(max(1, 9_000 // self._batch_records)))
 
 
 class Java:
@@ -89,16 +123,17 @@ class Java:
             (directory / f"{listener}.properties").write_text(lines)
         self._directory = directory
 
-    def write(self, place: Place) -> float:
+    def write(self, place: Place) -> Took:
         given = [f"{name}={value}" for name, value in self._settings[place.listener].items()]
         done = apache_kafka().run(
             "org.apache.kafka.tools.ProducerPerformance", "--topic", place.topic, "--num-records", str(self._records),
             "--record-size", str(len(VALUE)), "--throughput", "-1", "--producer-props",
             f"bootstrap.servers=localhost:{place.port}", "acks=1", "linger.ms=5", *given, timeout_s=TIMEOUT_S,
         )  # fmt: skip
-        return self._records / float(_found(r"([\d.]+) records/sec", done.lines[-1:], done.stderr))
+        rate = float(_found(r"([\d.]+) records/sec", done.lines[-1:], done.stderr))
+        return Took(self._records / rate, self._records)
 
-    def read(self, place: Place) -> float:
+    def read(self, place: Place) -> Took:
         done = apache_kafka().run(
             "kafka.tools.ConsumerPerformance", "--topic", place.topic, "--bootstrap-server", f"localhost:{place.port}",
             "--messages", str(self._records), "--timeout", "60000", "--hide-header",
@@ -107,7 +142,7 @@ class Java:
         columns = (done.lines or [""])[-1].split(", ")
         if len(columns) < 10:
             raise RuntimeError(done.stderr[-2000:])
-        return float(columns[7]) / 1000.0  # fetch.time.ms
+        return Took(float(columns[7]) / 1000.0, self._records)  # fetch.time.ms
 
 
 def _found(pattern: str, lines: list[str], otherwise: str) -> str:
@@ -117,7 +152,7 @@ def _found(pattern: str, lines: list[str], otherwise: str) -> str:
     return found[1]
 
 
-def measure(places: list[Place], clients: dict[str, Kcat | Java], records: int, rounds: int) -> None:
+def measure(places: list[Place], clients: dict[str, Prepared | Kcat | Java], rounds: int) -> None:
     """Prints medians by client and direction."""
     for place in places:
         create_topic([f"localhost:{place.server.port}"], place.topic, 1)
@@ -127,17 +162,17 @@ def measure(places: list[Place], clients: dict[str, Kcat | Java], records: int, 
             for place in places[:: -1 if number % 2 else 1]:
                 for direction, work in (("in", client.write), ("out", client.read)):
                     before = cpu_us(place.server)
-                    took_s = work(place)
-                    cpu_s = (cpu_us(place.server) - before) / 1e6
+                    took = work(place)
+                    cpu = (cpu_us(place.server) - before) / took.records
                     if number:  # the first round warms up
-                        found.setdefault((place, direction), []).append((took_s, cpu_s))
+                        found.setdefault((place, direction), []).append((took.records / took.seconds, cpu))
         for direction in ("in", "out"):
             for place in places:
-                took_s, cpu_s = (
+                rate, cpu = (
                     statistics.median(row[column] for row in found[place, direction]) for column in (0, 1)
                 )
-                print(f"{name:5} {direction:3} {place.broker:7} {place.listener:9} {records / took_s / 1000:7.0f} "
-                      f"k records/s, broker's CPU {cpu_s / records * 1e6:6.2f} s per million records",
+                print(f"{name:14} {direction:3} {place.broker:7} {place.listener:9} {rate / 1000:7.0f} "
+                      f"k records/s, broker's CPU {cpu:6.2f} s per million records",
                       flush=True)  # fmt: skip
 
 
@@ -178,7 +213,7 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=500_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--idle", type=int, default=2000)
-    parser.add_argument("--clients", default="kcat,java", help="none: idle connections only")
+    parser.add_argument("--clients", default="prepared,kcat,java", help="none: idle connections only")
     parser.add_argument("--apache", action="store_true", help="Apache Kafka 2.8.2 as well")
     options = parser.parse_args()
     kinds: dict[str, type[AnyBroker]] = {"ours": BrokerProcess}
@@ -190,12 +225,14 @@ def main() -> None:
         for name, kind in kinds.items():
             server, ports = stack.enter_context(running(kind, connected, files))
             places += [Place(server, name, listener, port) for listener, port in ports.items()]
-        clients: dict[str, Kcat | Java] = {}
+        clients: dict[str, Prepared | Kcat | Java] = {}
+        if "prepared" in options.clients:
+            clients |= {f"prepared {size:,}": Prepared(files, size) for size in (150, 9_000)}
         if "kcat" in options.clients:
             clients["kcat"] = Kcat(directory, files, options.records)
         if "java" in options.clients:
             clients["java"] = Java(directory, files, options.records)
-        measure(places, clients, options.records, options.rounds)
+        measure(places, clients, options.rounds)
         for place in places:
             if place.listener == "SSL":
                 idle(place, files, options.idle)
