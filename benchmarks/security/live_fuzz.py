@@ -67,7 +67,7 @@ def run_phase(
     name: str, target: Target, frames: int, seed: int, *, scripts: int = SCRIPTS, pace: Pace = AT_FULL_SPEED,
     say: Callable[[str], None] = print,
 ) -> Found:  # fmt: skip
-    """Sends so many frames. Raises what has ended the broker, the generator or the other user."""
+    """Sends so many frames, or as many as go before SIGINT. Raises what has ended the broker or one of the clients."""
     opening = login(USER, PASSWORD) if name == "after" else b""
     generator = Generator(
         Order(PHASES[name], scripts, opening, target.port, target.tls_port, seed, pace.at_once, pace.rate)
@@ -87,6 +87,8 @@ def run_phase(
             _measure(good, generator, ALONE, pace.alone_s, frames)
             server.check_alive()
             say(_progress(name, generator.counts(), seconds, resident_mb, good))
+    except KeyboardInterrupt:
+        say(f"{name}: interrupted")
     finally:
         generator.stop()
     good.stop()

@@ -15,6 +15,8 @@ from typing import NamedTuple
 from benchmarks.security.failed_logins import PASSWORD, USER
 from benchmarks.security.fuzzing.good_client import GOOD_PASSWORD, GOOD_TOPIC, GOOD_USER
 from benchmarks.servers import Server
+from kafka_py.base.ids import TopicPartition
+from kafka_py.clients import Consumer, Producer
 from kafka_py.clients.admin.client import AdminClient
 from kafka_py.clients.admin.credentials import ScramPassword
 from kafka_py.net.principal import ANONYMOUS
@@ -82,7 +84,8 @@ def running_target(connect: str, directory: Path) -> Iterator[Target]:
         for topic, partitions in TOPICS.items():
             configs = {"retention.bytes": "-1"} if topic == GOOD_TOPIC else {}
             broker.create_topic(topic, partitions, configs)
-        _introduce(f"127.0.0.1:{broker.port}")
+        _introduce(broker.bootstrap)
+        _make_internal_topics(broker.bootstrap)
         server = Server("ours", broker.popen, broker.port, directory)
         yield Target(server, ports["SASL_PLAINTEXT"], ports["SASL_SSL"], directory / "server.log")
 
@@ -97,6 +100,15 @@ def _introduce(bootstrap: str) -> None:
         admin.create_acls(bindings).all()
         passwords = {each: ScramPassword(PASSWORD) for each in MECHANISMS if each.startswith("SCRAM")}
         admin.alter_user_scram_credentials({USER: passwords}).all()
+
+
+def _make_internal_topics(bootstrap: str) -> None:
+    """Without them, requests for groups and transactions would not get past the question where their coordinator is."""
+    settings = {"bootstrap.servers": bootstrap}
+    with Producer({**settings, "transactional.id": "warm-up"}) as producer:
+        producer.init_transactions()
+    with Consumer({**settings, "group.id": "warm-up"}) as consumer:
+        consumer.commit({TopicPartition(GOOD_TOPIC, 0): 0})
 
 
 def _allow(user: str, kind: ResourceType, name: str, operation: Operation) -> AclBinding:
