@@ -153,7 +153,7 @@ def request_us(server: servers.Server, records: int, producer_id: int | None) ->
     now_ms = time.time_ns() // 1_000_000
     made = batches(REQUESTS, records, producer_id is not None, producer_id or 0, now_ms)
     requests = [protocol.produce(TOPIC, 0, bytes(each), acks=-1) for each in made]
-    stream = load.Stream(server.port, requests, DEPTH, accepted)
+    stream = load.Stream(load.connect(server.port), requests, DEPTH, accepted)
     before = cpu_us(server)
     load.run([stream], TIMEOUT_S, REQUESTS - 2 * DEPTH)  # before they come round again
     spent = cpu_us(server) - before

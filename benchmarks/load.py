@@ -157,14 +157,18 @@ def run(streams: list[Stream], seconds: float, most_answers: int) -> dict[str, f
     return {"seconds": last - began, "longest_gap_ms": longest_gap * 1000}
 
 
+def connect(port: int) -> socket.socket:
+    """A connection for a stream."""
+    return socket.create_connection(("127.0.0.1", port), timeout=30)
+
+
 def connected(options: argparse.Namespace) -> socket.socket:
-    """A connection for a stream, over TLS where there is a secured port."""
-    plain = socket.create_connection(("127.0.0.1", options.secured_port or options.port), timeout=30)
+    """The same, over TLS where there is a secured port."""
     if not options.secured_port:
-        return plain
+        return connect(options.port)
     context = ssl.create_default_context(cafile=options.authority)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
-    return context.wrap_socket(plain, server_hostname="localhost")
+    return context.wrap_socket(connect(options.secured_port), server_hostname="localhost")
 
 
 def produce_streams(options: argparse.Namespace, partitions: int) -> list[Stream]:

@@ -133,7 +133,7 @@ def main() -> None:
             list(commits(range(number * share, (number + 1) * share), options.partitions))
             for number in range(CONNECTIONS)
         ]
-        streams = [load.Stream(broker.port, rows, DEPTH, lambda _: None) for rows in requests]
+        streams = [load.Stream(load.connect(broker.port), rows, DEPTH, lambda _: None) for rows in requests]
         took = load.run(streams, options.seconds, 1 << 60)["seconds"]
         answers = sum(stream.answers for stream in streams)
         print(f"{answers * AT_ONCE / took:,.0f} commits/s in {answers / took:,.0f} requests/s of {AT_ONCE} partitions")

@@ -135,7 +135,7 @@ def fill(broker: BrokerProcess, ids: int) -> None:
             ))
             for number in range(place * share, (place + 1) * share)
         ]  # fmt: skip
-        streams.append(load.Stream(broker.port, rows, DEPTH, lambda _: None))
+        streams.append(load.Stream(load.connect(broker.port), rows, DEPTH, lambda _: None))
     load.run(streams, DEADLINE_S, ids - CONNECTIONS)
     for stream in streams:
         stream.socket.close()

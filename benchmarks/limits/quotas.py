@@ -25,7 +25,7 @@ from functools import partial
 from typing import Any
 
 from benchmarks.idempotence import cpu_us
-from benchmarks.load import Stream, run
+from benchmarks.load import Stream, connect, run
 from benchmarks.protocol import Refused
 from benchmarks.servers import Server, broker, zookeeper
 from kafka_py.base.clock import SystemClock
@@ -159,7 +159,7 @@ def connect_all(server: Server, entities: int) -> list[Stream]:
     """A connection for each client."""
     made = []
     for number, each in enumerate(frames(entities)):
-        made.append(Stream(server.port, [len(each).to_bytes(4, "big") + each], 1, accepted))
+        made.append(Stream(connect(server.port), [len(each).to_bytes(4, "big") + each], 1, accepted))
         if number % 100 == 0:
             time.sleep(0.01)  # the queue of the listener is short
     return made
