@@ -19,7 +19,7 @@ FAULTS = [
     ("forget-truncations", "compaction", 400, "the records that were written say None"),
     ("inherit-compaction", "compaction", 600, "the records that were written say None"),
     ("join-too-early", "troubles", 60, "for committed"),
-    ("keep-the-epoch", "troubles", 800, "are there more than once"),
+    ("keep-the-epoch", "troubles", 800, "its records say otherwise"),
     ("read-open-transactions", "troubles", 60, "a reader of committed records saw"),
     ("read-to-the-end", "troubles", 20, "let a reader have up to"),
     ("skip-the-table", "compaction", 60, "the records that were written say None"),
