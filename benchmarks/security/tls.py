@@ -1,11 +1,12 @@
 """What TLS costs: records in and out over a plain and a TLS listener, idle connections.
 
     python -m benchmarks.security.tls [--records N] [--rounds N] [--apache] [--clients prepared,kcat,java]
-        [--idle N]
+        [--at-once N] [--idle N]
 
 kcat and Apache's performance tests of 2.8.2 write and read records of 100 bytes, uncompressed, over TLS 1.3: short
-rounds, each with all brokers and listeners in turn, of which medians are printed. On few processors the clients share
-them with the broker, so the broker's own CPU time is the fairer figure. `prepared` sends requests that were encoded
+rounds, each with all brokers and listeners in turn, of which medians are printed. One client alone may be what bounds
+the rate; with several at once, whose rates are added, all processors are busy. On few processors the clients share them
+with the broker, so the broker's own CPU time is the fairer figure. `prepared` sends requests that were encoded
 beforehand, one batch in and about 1 MB out for each request, so that the broker is what bounds the rate; 150 records
 are the 16 KB of Java's `batch.size`, 9,000 the 1 MB that librdkafka fills. Prints lines for people.
 """
@@ -22,7 +23,8 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -145,6 +147,25 @@ class Java:
         return Took(float(columns[7]) / 1000.0, self._records)  # fetch.time.ms
 
 
+class AtOnce:
+    """Several of these clients at the same time."""
+
+    def __init__(self, client: Prepared | Kcat | Java, count: int) -> None:
+        self._client, self._count = client, count
+
+    def _run(self, work: Callable[[Place], Took], place: Place) -> Took:
+        with ThreadPoolExecutor(self._count) as threads:
+            found = [each.result() for each in [threads.submit(work, place) for _ in range(self._count)]]
+        records = sum(each.records for each in found)
+        return Took(records / sum(each.records / each.seconds for each in found), records)
+
+    def write(self, place: Place) -> Took:
+        return self._run(self._client.write, place)
+
+    def read(self, place: Place) -> Took:
+        return self._run(self._client.read, place)
+
+
 def _found(pattern: str, lines: list[str], otherwise: str) -> str:
     found = re.search(pattern, lines[0]) if lines else None
     if found is None:
@@ -152,7 +173,7 @@ def _found(pattern: str, lines: list[str], otherwise: str) -> str:
     return found[1]
 
 
-def measure(places: list[Place], clients: dict[str, Prepared | Kcat | Java], rounds: int) -> None:
+def measure(places: list[Place], clients: dict[str, AtOnce], rounds: int) -> None:
     """Prints medians by client and direction."""
     for place in places:
         create_topic([f"localhost:{place.server.port}"], place.topic, 1)
@@ -212,6 +233,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--records", type=int, default=500_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--at-once", type=int, default=1, help="how many of kcat, of Java")
     parser.add_argument("--idle", type=int, default=2000)
     parser.add_argument("--clients", default="prepared,kcat,java", help="none: idle connections only")
     parser.add_argument("--apache", action="store_true", help="Apache Kafka 2.8.2 as well")
@@ -232,7 +254,11 @@ def main() -> None:
             clients["kcat"] = Kcat(directory, files, options.records)
         if "java" in options.clients:
             clients["java"] = Java(directory, files, options.records)
-        measure(places, clients, options.rounds)
+        several = {  # what is prepared compares the log with what it sent, so it is alone
+            name: AtOnce(client, 1 if isinstance(client, Prepared) else options.at_once)
+            for name, client in clients.items()
+        }
+        measure(places, several, options.rounds)
         for place in places:
             if place.listener == "SSL":
                 idle(place, files, options.idle)
