@@ -8,6 +8,7 @@ from kafka_py.base.ids import TopicPartition
 from kafka_py.clients import AdminClient, NewTopic, Producer
 from kafka_py.clients.admin.offsets import LATEST
 from kafka_py.operations.doctor.findings import Severity
+from kafka_py.testing.broker import BrokerProcess
 from kafka_py.testing.cluster import KafkaCluster
 from kafka_py.testing.topics import ask_metadata
 
@@ -126,6 +127,12 @@ def test_a_topic_without_append_times_is_not_written_to(
     assert {end.offset for end in ends.values()} == {0}
 
 
+def in_sync_of_strict(broker: BrokerProcess) -> int:
+    """The number of in-sync replicas of strict-0, as this broker knows it."""
+    [topic] = ask_metadata(broker.bootstrap, ["strict"]).topics
+    return len(topic.partitions[0].isr_nodes)
+
+
 def test_fault_a_broker_that_was_killed(kafka_cluster_factory: Callable[..., KafkaCluster]) -> None:
     settings = {**IN_ORDER, "zookeeper.session.timeout.ms": 2000, "controlled.shutdown.enable": False}
     with kafka_cluster_factory(brokers=3, settings=settings) as own:
@@ -141,6 +148,8 @@ def test_fault_a_broker_that_was_killed(kafka_cluster_factory: Callable[..., Kaf
             own.brokers[0].wait_for(
                 lambda: admin.describe_topics(["alone"]).value("alone").partitions[0].leader is None, 60
             )
+        for broker in own.brokers[:2]:  # each hears of the offline partition first, and by a later request of this one
+            broker.wait_for(lambda broker=broker: in_sync_of_strict(broker) == 2, 60, "the shrunk in-sync set")
         report = diagnosed(",".join(broker.bootstrap for broker in own.brokers[:2]))
     offline = the(report, "partitions-offline")
     assert offline.evidence == ("alone-0: leader none, replicas [2], in sync [2]",)
