@@ -12,14 +12,11 @@ import os
 import socket
 from collections.abc import Callable
 
-from kafka_py.base.clock import Clock
 from kafka_py.net.endpoints import Endpoint, bracketed
 from kafka_py.net.network import ListeningSocket, Network
 
 ACCEPTS_A_TURN = 128
 """New connections taken before others get their turn."""
-ACCEPT_MS = 2.0
-"""So long, at most, connections are taken before others get their turn."""
 OUT_OF_FILES_PAUSE_MS = 500
 
 _log = logging.getLogger(__name__)
@@ -43,19 +40,12 @@ class Listener:
     """
 
     def __init__(
-        self,
-        endpoint: Endpoint,
-        loop: asyncio.AbstractEventLoop,
-        clock: Clock,
-        network: Network,
-        admit: Admit,
-        on_accept: OnAccept,
+        self, endpoint: Endpoint, loop: asyncio.AbstractEventLoop, network: Network, admit: Admit, on_accept: OnAccept
     ) -> None:
         self.endpoint = endpoint
         self.port = endpoint.port
         """The bound one, once bound."""
         self._loop = loop
-        self._clock = clock
         self._network = network
         self._admit = admit
         self._on_accept = on_accept
@@ -101,10 +91,8 @@ class Listener:
             self._retry = self._loop.call_later(delay_ms / 1000.0, self.resume)
 
     def _on_acceptable(self) -> None:
-        now_ms = self._clock.monotonic_ms
-        ends_ms = now_ms() + ACCEPT_MS
-        for number in range(ACCEPTS_A_TURN):
-            if self._socket is None or (number and now_ms() >= ends_ms):
+        for _ in range(ACCEPTS_A_TURN):
+            if self._socket is None:
                 return
             delay_ms = self._admit()
             if delay_ms is None or delay_ms > 0:

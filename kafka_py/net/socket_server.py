@@ -134,7 +134,7 @@ class SocketServer:
         for endpoint in listening.listeners:
             self._add_listener(endpoint, registry)
         self.connections: dict[str, Connection] = {}
-        self._first_reads = FirstReads(loop, clock)
+        self._first_reads = FirstReads(loop)
         self._turned_away = TurnedAway(loop)
         self._resets = ResetWatch(loop)
         self._accepted = 0
@@ -144,7 +144,7 @@ class SocketServer:
     def _add_listener(self, endpoint: Endpoint, registry: MetricRegistry) -> None:
         def listen(served: Served) -> Listener:
             return Listener(
-                endpoint, self._loop, self._clock, self._network,
+                endpoint, self._loop, self._network,
                 lambda: self._admit(served), lambda *accepted: self._accept(served, *accepted),
             )  # fmt: skip
 

@@ -10,19 +10,14 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
-from kafka_py.base.clock import Clock
-
 BEGUN_A_TURN = 16
-BEGIN_MS = 2.0
-"""So long, at most, connections are begun in a turn; at least one is."""
 
 
 class FirstReads:
     """The accepted connections that are not read yet."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, clock: Clock) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._clock = clock
         self._waiting: dict[str, deque[Callable[[], None]]] = {}  # by address, the next one first
         self._is_due = False
 
@@ -35,11 +30,10 @@ class FirstReads:
 
     def _turn(self) -> None:
         """Whatever a connection raises is the loop's to report, and the next turn begins with the one after it."""
-        waiting, now_ms = self._waiting, self._clock.monotonic_ms
-        ends_ms = now_ms() + BEGIN_MS
+        waiting = self._waiting
         try:
-            for number in range(BEGUN_A_TURN):
-                if not waiting or (number and now_ms() >= ends_ms):
+            for _ in range(BEGUN_A_TURN):
+                if not waiting:
                     break
                 address = next(iter(waiting))
                 queue = waiting.pop(address)

@@ -5,8 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kafka_py.net.accepted.first_reads import BEGIN_MS, BEGUN_A_TURN, FirstReads
-from kafka_py.testing.clock import ManualClock
+from kafka_py.net.accepted.first_reads import BEGUN_A_TURN, FirstReads
 
 
 class Turns:
@@ -16,8 +15,7 @@ class Turns:
         self.due: list[Callable[[], None]] = []
         self.begun: list[str] = []
         loop: asyncio.AbstractEventLoop = self  # type: ignore[assignment]
-        self.clock = ManualClock()
-        self.first_reads = FirstReads(loop, self.clock)
+        self.first_reads = FirstReads(loop)
 
     def call_soon(self, callback: Callable[[], None]) -> None:
         self.due.append(callback)
@@ -41,32 +39,6 @@ def test_a_connection_of_another_address_does_not_wait_for_the_thousands_of_one(
     assert turns.turn() == ["storm"] * BEGUN_A_TURN
     turns.add("other")
     assert turns.turn()[:2] == ["storm", "other"]
-
-
-def test_a_turn_is_over_when_it_has_taken_its_time() -> None:
-    turns = Turns()
-
-    def begin_slowly() -> None:
-        turns.begun.append("slow")
-        turns.clock.advance(BEGIN_MS / 2)
-
-    for _ in range(5):
-        turns.first_reads.add("a", begin_slowly)
-    assert [len(turns.turn()) for _ in range(3)] == [2, 2, 1]
-    turns.clock.advance(1000)
-    turns.add("b", 3)
-    assert turns.turn() == ["b"] * 3
-
-
-def test_one_that_takes_longer_than_a_turn_has_one_of_its_own() -> None:
-    turns = Turns()
-    for _ in range(3):
-        turns.first_reads.add("a", lambda: turns.clock.advance(BEGIN_MS * 3))
-    turns.turn()
-    assert len(turns.due) == 1
-    turns.turn()
-    turns.turn()
-    assert turns.due == []
 
 
 def test_addresses_take_turns_and_all_are_begun_in_the_end() -> None:
