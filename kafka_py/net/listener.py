@@ -15,8 +15,12 @@ from collections.abc import Callable
 from kafka_py.net.endpoints import Endpoint, bracketed
 from kafka_py.net.network import ListeningSocket, Network
 
-ACCEPTS_A_TURN = 128
-"""New connections taken before others get their turn."""
+ACCEPTS_A_TURN = 512
+ACCEPT_TURN_S = 0.002
+"""New connections taken before others get their turn, and for how long. The system's queue of a listener is one for all
+addresses, so it is emptied faster than the connections that were in it are served."""
+_ACCEPTS_A_LOOK = 16
+"""Accepted between two looks at the clock."""
 OUT_OF_FILES_PAUSE_MS = 500
 
 _log = logging.getLogger(__name__)
@@ -40,8 +44,10 @@ class Listener:
     """
 
     def __init__(
-        self, endpoint: Endpoint, loop: asyncio.AbstractEventLoop, network: Network, admit: Admit, on_accept: OnAccept
-    ) -> None:
+        self, endpoint: Endpoint, loop: asyncio.AbstractEventLoop, network: Network, admit: Admit, on_accept: OnAccept,
+        *, urgent: set[int], now_s: Callable[[], float],
+    ) -> None:  # fmt: skip
+        """urgent: gets the descriptor while the port is bound, see loop.py. now_s: the monotonic time."""
         self.endpoint = endpoint
         self.port = endpoint.port
         """The bound one, once bound."""
@@ -49,6 +55,8 @@ class Listener:
         self._network = network
         self._admit = admit
         self._on_accept = on_accept
+        self._urgent = urgent
+        self._now_s = now_s
         self._socket: ListeningSocket | None = None
         self._accepts = False
         self._retry: asyncio.TimerHandle | None = None
@@ -66,6 +74,7 @@ class Listener:
                 f"listeners: cannot bind {self.endpoint.listener_name} to {shown}: {reason.lower()}"
             ) from None
         self._socket = listening
+        self._urgent.add(listening.fileno())
         self.port = listening.getsockname()[1]
         return self.port
 
@@ -91,8 +100,9 @@ class Listener:
             self._retry = self._loop.call_later(delay_ms / 1000.0, self.resume)
 
     def _on_acceptable(self) -> None:
-        for _ in range(ACCEPTS_A_TURN):
-            if self._socket is None:
+        ends_s = self._now_s() + ACCEPT_TURN_S
+        for number in range(ACCEPTS_A_TURN):
+            if self._socket is None or (number % _ACCEPTS_A_LOOK == 0 and number and self._now_s() >= ends_s):
                 return
             delay_ms = self._admit()
             if delay_ms is None or delay_ms > 0:
@@ -122,6 +132,7 @@ class Listener:
             self._retry.cancel()
         self._hold(None)
         if self._socket is not None:
+            self._urgent.discard(self._socket.fileno())
             self._socket.close()
             self._socket = None
 

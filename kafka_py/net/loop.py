@@ -3,6 +3,9 @@
 With asyncio's own loop the selector is ours: the time between two waits is one turn of the loop, measured exactly and
 at the cost of two clock readings a turn. uvloop does not show its turns; the lateness of a timer and
 the processor time of the thread are used instead.
+
+The selector also bounds a turn: thousands of connections that are ready at once are served some in each turn, and the
+listening sockets are looked at in every turn, so that a new connection waits for a turn and not for all of them.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import selectors
 import time
+from collections import deque
 from collections.abc import Callable
 
 from kafka_py.base.clock import Clock
@@ -19,15 +23,21 @@ WINDOW_S = 60.0
 SHARE_S = 5.0
 """The idle share is that of so long."""
 HEARTBEAT_S = 0.05
+READY_A_TURN = 32
+"""Descriptors served in one turn; a small request costs some 50 microseconds."""
 
 
 class LoopWatch:
     """The figures of one loop.
 
     now_s: the monotonic time. idle_ns: how long it waited, ever.
+    urgent: descriptors whose readers are called in every turn while too many others are ready for one turn. They may be
+        called although there is nothing to read.
     """
 
-    __slots__ = ("_busy_s", "_idle_s", "_longest_s", "_previous_s", "_share", "_share_ends", "_window_ends", "idle_ns")
+    __slots__ = (
+        "_busy_s", "_idle_s", "_longest_s", "_previous_s", "_share", "_share_ends", "_window_ends", "idle_ns", "urgent",
+    )  # fmt: skip
 
     def __init__(self, now_s: float) -> None:
         self._longest_s = 0.0
@@ -38,6 +48,7 @@ class LoopWatch:
         self._share: float | None = None
         self._share_ends = 0.0
         self.idle_ns = 0
+        self.urgent: set[int] = set()
 
     @property
     def longest_stall_ms(self) -> float:
@@ -78,21 +89,45 @@ class LoopWatch:
             self._previous_s, self._longest_s = self._longest_s, 0.0
 
 
+Ready = tuple[selectors.SelectorKey, int]
+"""A registered descriptor, and the events for which it is ready."""
+
+
 class WatchedSelector(selectors.DefaultSelector):
-    """The system's selector, with the time between waits reported."""
+    """The system's selector, with the time between waits reported and at most READY_A_TURN descriptors a turn.
+
+    Those that are left over come in the next turns, in their order and before the system is asked again: it would name
+    busy descriptors a second time before those that were never served.
+    """
 
     def __init__(self, watch: LoopWatch, now_s: Callable[[], float]) -> None:
         super().__init__()
         self._watch = watch
         self._now_s = now_s
         self._woke_s = now_s()
+        self._left_over: deque[Ready] = deque()
 
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+    def select(self, timeout: float | None = None) -> list[Ready]:
         began = self._now_s()
-        ready = super().select(timeout)
+        ready = self._some_left_over() if self._left_over else super().select(timeout)
+        if len(ready) > READY_A_TURN:
+            self._left_over.extend(ready)
+            ready = self._some_left_over()
         woke = self._now_s()
         self._watch.turn(began - self._woke_s, woke - began, woke)
         self._woke_s = woke
+        return ready
+
+    def _some_left_over(self) -> list[Ready]:
+        """The urgent descriptors and the next of those left over, but for those that changed since: asked for again."""
+        registered, urgent, left_over = self.get_map(), self._watch.urgent, self._left_over
+        keys = [registered.get(fileno) for fileno in urgent]
+        ready = [(key, selectors.EVENT_READ) for key in keys if key is not None]
+        most = len(ready) + READY_A_TURN
+        while left_over and len(ready) < most:
+            key, events = left_over.popleft()
+            if registered.get(key.fd) is key and key.fd not in urgent:
+                ready.append((key, events))
         return ready
 
 

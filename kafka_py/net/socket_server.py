@@ -134,8 +134,8 @@ class SocketServer:
         for endpoint in listening.listeners:
             self._add_listener(endpoint, registry)
         self.connections: dict[str, Connection] = {}
-        self._first_reads = FirstReads(loop)
-        self._turned_away = TurnedAway(loop)
+        self._first_reads = FirstReads(loop, clock.monotonic_s)
+        self._turned_away = TurnedAway(loop, clock.monotonic_s)
         self._resets = ResetWatch(loop)
         self._accepted = 0
         self._sweep: asyncio.TimerHandle | None = None
@@ -146,6 +146,7 @@ class SocketServer:
             return Listener(
                 endpoint, self._loop, self._network,
                 lambda: self._admit(served), lambda *accepted: self._accept(served, *accepted),
+                urgent=set() if self.watch is None else self.watch.urgent, now_s=self._clock.monotonic_s,
             )  # fmt: skip
 
         name = endpoint.listener_name

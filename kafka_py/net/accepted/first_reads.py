@@ -1,4 +1,4 @@
-"""New connections begin to be read in turn of their addresses, some in each turn of the loop.
+"""New connections begin to be read in turn of their addresses, for some time in each turn of the loop.
 
 The first request of a connection costs several times what accepting it does. Without this an address that opens
 thousands of connections at once has all of them served before the next connection of another address is even accepted.
@@ -10,14 +10,17 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
-BEGUN_A_TURN = 16
+FIRST_READS_A_TURN = 64
+FIRST_READS_TURN_S = 0.001
+"""Connections that begin in one turn, and how long others wait: a request that has arrived is served at once."""
 
 
 class FirstReads:
-    """The accepted connections that are not read yet."""
+    """The accepted connections that are not read yet. now_s: the monotonic time."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, now_s: Callable[[], float]) -> None:
         self._loop = loop
+        self._now_s = now_s
         self._waiting: dict[str, deque[Callable[[], None]]] = {}  # by address, the next one first
         self._is_due = False
 
@@ -31,8 +34,9 @@ class FirstReads:
     def _turn(self) -> None:
         """Whatever a connection raises is the loop's to report, and the next turn begins with the one after it."""
         waiting = self._waiting
+        ends_s = self._now_s() + FIRST_READS_TURN_S
         try:
-            for _ in range(BEGUN_A_TURN):
+            for _ in range(FIRST_READS_A_TURN):
                 if not waiting:
                     break
                 address = next(iter(waiting))
@@ -41,6 +45,8 @@ class FirstReads:
                 if queue:
                     waiting[address] = queue  # behind all other addresses
                 begin()
+                if self._now_s() >= ends_s:
+                    break
         finally:
             self._is_due = bool(waiting)
             if waiting:

@@ -1,12 +1,16 @@
-"""The loop's own figures."""
+"""The loop's own figures, and how many descriptors are served in a turn."""
 
 import asyncio
+import contextlib
+import selectors
+import socket
 import time
+from collections.abc import Iterator
 
 import pytest
 
 from kafka_py.base.clock import SystemClock
-from kafka_py.net.loop import LoopWatch, new_event_loop
+from kafka_py.net.loop import READY_A_TURN, LoopWatch, WatchedSelector, new_event_loop
 
 
 def test_the_longest_turn_is_kept() -> None:
@@ -76,3 +80,106 @@ def test_a_turn_of_a_real_loop_is_measured() -> None:
     finally:
         loop.close()
     assert watch.longest_stall_ms >= 20
+
+
+class ManyReady:
+    """A selector with sockets that have something to read. read: takes it from one of them."""
+
+    def __init__(self, stack: contextlib.ExitStack, count: int) -> None:
+        self.watch = LoopWatch(0.0)
+        self.selector = WatchedSelector(self.watch, lambda: 0.0)
+        stack.callback(self.selector.close)
+        self.ends: dict[int, tuple[socket.socket, socket.socket]] = {}
+        for _ in range(count):
+            ours, theirs = socket.socketpair()
+            stack.enter_context(ours)
+            stack.enter_context(theirs)
+            theirs.send(b"x")
+            self.ends[ours.fileno()] = ours, theirs
+            self.selector.register(ours.fileno(), selectors.EVENT_READ)
+
+    def turn(self) -> list[int]:
+        """The descriptors of one turn."""
+        return [key.fd for key, _ in self.selector.select(0)]
+
+    def read(self, fileno: int) -> None:
+        self.ends[fileno][0].recv(1)
+
+
+@pytest.fixture
+def many() -> Iterator[ManyReady]:
+    with contextlib.ExitStack() as stack:
+        yield ManyReady(stack, 2 * READY_A_TURN + 10)
+
+
+def test_many_that_are_ready_are_served_some_in_each_turn(many: ManyReady) -> None:
+    turns = [many.turn() for _ in range(3)]
+    assert [len(turn) for turn in turns] == [READY_A_TURN, READY_A_TURN, 10]
+    assert {fileno for turn in turns for fileno in turn} == set(many.ends)  # busy ones do not come twice before others
+
+
+def test_those_of_one_turn_are_asked_for_again_after_the_left_over_ones(many: ManyReady) -> None:
+    for _ in range(3):
+        for fileno in many.turn():
+            many.read(fileno)
+    assert many.turn() == []
+    busy = next(iter(many.ends))
+    many.ends[busy][1].send(b"x")
+    assert many.turn() == [busy]
+
+
+def test_one_that_was_left_over_and_is_closed_or_registered_again_is_not_served_as_it_was(many: ManyReady) -> None:
+    served = set(many.turn())
+    closed, again, *_ = [fileno for fileno in many.ends if fileno not in served]
+    many.selector.unregister(closed)
+    many.selector.modify(again, selectors.EVENT_WRITE)
+    assert not {closed, again} & {*many.turn(), *many.turn()}
+    asked_again = {key.fd: events for _ in range(3) for key, events in many.selector.select(0)}
+    assert asked_again[again] == selectors.EVENT_WRITE
+    assert closed not in asked_again
+
+
+def test_urgent_ones_come_in_every_turn_and_only_while_they_are_registered(many: ManyReady) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        many.watch.urgent.add(ours.fileno())
+        assert ours.fileno() not in many.turn()
+        many.selector.register(ours.fileno(), selectors.EVENT_READ)
+        assert many.turn()[0] == ours.fileno()
+        many.selector.unregister(ours.fileno())
+        many.selector.select(0)  # what is ready is taken from the system, and left over
+        assert ours.fileno() not in many.turn()
+
+
+def test_a_new_connection_is_accepted_before_those_that_were_ready_earlier() -> None:
+    loop, watch = new_event_loop(SystemClock())
+    order: list[str] = []
+    with contextlib.ExitStack() as stack:
+        stack.callback(loop.close)
+        listening = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        listening.setblocking(False)
+        watch.urgent.add(listening.fileno())
+
+        def accept() -> None:
+            with contextlib.suppress(BlockingIOError):
+                stack.enter_context(listening.accept()[0])
+                order.append("accepted")
+
+        def serve(ours: socket.socket) -> None:
+            ours.recv(1)
+            if not order:
+                stack.enter_context(socket.create_connection(listening.getsockname()))
+            order.append("served")
+
+        loop.add_reader(listening.fileno(), accept)
+        for _ in range(4 * READY_A_TURN):
+            ours, theirs = (stack.enter_context(each) for each in socket.socketpair())
+            theirs.send(b"x")
+            loop.add_reader(ours.fileno(), serve, ours)
+
+        async def until_all_are_served() -> None:
+            while len(order) < 4 * READY_A_TURN + 1:  # noqa: ASYNC110
+                await asyncio.sleep(0)
+
+        loop.run_until_complete(asyncio.wait_for(until_all_are_served(), 30))
+    assert order.index("accepted") <= 2 * READY_A_TURN

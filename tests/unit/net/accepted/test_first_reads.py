@@ -1,21 +1,23 @@
-"""Whose new connection is read first, and how many in a turn."""
+"""Whose new connection is read first, how many in a turn, and for how long."""
 
 import asyncio
 from collections.abc import Callable
 
 import pytest
 
-from kafka_py.net.accepted.first_reads import BEGUN_A_TURN, FirstReads
+from kafka_py.net.accepted.first_reads import FIRST_READS_A_TURN, FIRST_READS_TURN_S, FirstReads
 
 
 class Turns:
-    """A loop whose turns are taken by hand."""
+    """A loop whose turns are taken by hand. begin_s: how long a connection takes to begin."""
 
-    def __init__(self) -> None:
+    def __init__(self, begin_s: float = 0.0) -> None:
+        self.now_s = 0.0
+        self._begin_s = begin_s
         self.due: list[Callable[[], None]] = []
         self.begun: list[str] = []
         loop: asyncio.AbstractEventLoop = self  # type: ignore[assignment]
-        self.first_reads = FirstReads(loop)
+        self.first_reads = FirstReads(loop, lambda: self.now_s)
 
     def call_soon(self, callback: Callable[[], None]) -> None:
         self.due.append(callback)
@@ -30,25 +32,43 @@ class Turns:
 
     def add(self, address: str, count: int = 1) -> None:
         for _ in range(count):
-            self.first_reads.add(address, lambda: self.begun.append(address))
+            self.first_reads.add(address, lambda: self._begin(address))
+
+    def _begin(self, address: str) -> None:
+        self.now_s += self._begin_s
+        self.begun.append(address)
 
 
 def test_a_connection_of_another_address_does_not_wait_for_the_thousands_of_one() -> None:
     turns = Turns()
     turns.add("storm", 1000)
-    assert turns.turn() == ["storm"] * BEGUN_A_TURN
+    assert turns.turn() == ["storm"] * FIRST_READS_A_TURN
     turns.add("other")
     assert turns.turn()[:2] == ["storm", "other"]
 
 
 def test_addresses_take_turns_and_all_are_begun_in_the_end() -> None:
     turns = Turns()
-    for address, count in (("a", 20), ("b", 3), ("c", 1)):
+    for address, count in (("a", 80), ("b", 3), ("c", 1)):
         turns.add(address, count)
-    assert turns.turn() == ["a", "b", "c", "a", "b", "a", "b", *["a"] * (BEGUN_A_TURN - 7)]
-    assert turns.turn() == ["a"] * (24 - BEGUN_A_TURN)
+    assert turns.turn() == ["a", "b", "c", "a", "b", "a", "b", *["a"] * (FIRST_READS_A_TURN - 7)]
+    assert turns.turn() == ["a"] * (84 - FIRST_READS_A_TURN)
     assert turns.due == []
     turns.add("b")
+    assert turns.turn() == ["b"]
+
+
+def test_those_that_take_long_end_a_turn_early() -> None:
+    turns = Turns(begin_s=FIRST_READS_TURN_S / 2)
+    turns.add("a", 5)
+    assert [len(turns.turn()) for _ in range(4)] == [2, 2, 1, 0]
+
+
+def test_one_that_takes_longer_than_a_turn_is_begun() -> None:
+    turns = Turns(begin_s=FIRST_READS_TURN_S * 10)
+    turns.add("a")
+    turns.add("b")
+    assert turns.turn() == ["a"]
     assert turns.turn() == ["b"]
 
 
