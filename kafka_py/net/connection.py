@@ -51,7 +51,6 @@ class Connection:
         self.on_request = on_request
         """Receives the frames; during authentication that is the authenticator."""
         self.metrics = metrics
-        self.closed = False
         self.is_active = True  # traffic since the last sweep of idle connections
         self.last_active_ms = now_ms
         self.stage: Stage | None = None  # what it has to pass before its requests are served
@@ -80,7 +79,7 @@ class Connection:
         self.batch_trust: object = None
         """What the produce handler notes about the batches of this connection; None before the first."""
         self.budgets: Any = None  # what quotas note about it
-        self._in_turn = self._flushing_soon = self._reads = self._writes = False
+        self.closed = self._in_turn = self._flushing_soon = self._reads = self._writes = False
         self._mutes = 0
 
     def __repr__(self) -> str:
@@ -89,8 +88,9 @@ class Connection:
     # ---- in
 
     def start(self) -> None:
-        """Begin to read."""
+        """Begin to read: what has arrived already, at once."""
         self._read(True)
+        self._on_readable()
 
     def _read(self, wanted: bool) -> None:
         if wanted is self._reads:

@@ -157,6 +157,25 @@ def test_pipelined_requests_are_answered_in_one_send(world: World) -> None:
     assert world.connection.unanswered == 0
 
 
+def test_a_request_that_arrived_before_the_connection_is_read_is_answered_at_once(world: World) -> None:
+    wire = Wire()
+    wire.fileno = 8
+    wire.incoming.append(framed(b"now"))
+    world.connect(wire)
+    assert wire.sends == [framed(b"now")]
+    assert 8 in world.loop.readers
+
+
+def test_a_connection_that_the_peer_closed_before_it_is_read_ends_at_once(world: World) -> None:
+    wire = Wire()
+    wire.fileno = 8
+    wire.incoming.append(b"")
+    connection = world.connect(wire)
+    assert world.ended == [connection]
+    assert wire.is_closed
+    assert 8 not in world.loop.readers
+
+
 def test_answers_leave_in_request_order_while_requests_overlap(world: World) -> None:
     world.receive(framed(b"parked", b"now", b"later", b"now2"))
     assert [body for _, body in world.requests] == [b"parked", b"later"]
