@@ -1,17 +1,18 @@
 """Thousands of connections as fast as one address can open them, against the limits of connection rates.
 
-    python -m benchmarks.limits.connection_storm [--connections N] [--rate N] [--apache]
+    python -m benchmarks.limits.connection_storm [--connections N] [--rate N] [--rounds N] [--only WORD] [--apache]
 
-Once the limit is that of a listener (`max.connection.creation.rate`), once that of the address
-(`connection_creation_rate`). Each connection sends a request; it was let in when that is answered. Meanwhile another
-address opens connections on another listener, one after the other. Prints lines for people. The short form is
-tests/system/test_connection_rates.py.
+The limit is that of a listener (`max.connection.creation.rate`) or that of the address (`connection_creation_rate`).
+Each connection sends a request; it was let in when that is answered. Meanwhile another address opens connections, one
+after the other: on another listener, and for the limit of the address also on the same one. Prints lines for people.
+The short form is tests/system/test_connection_rates.py.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import select
 import socket
 import threading
@@ -31,6 +32,8 @@ from kafka_py.wire.messages.api_versions import ApiVersionsRequest
 
 WINDOW_S = 10
 """The shortest window of a rate: so many seconds' worth of connections are let in at once."""
+WARM_UP_S = 2.0
+UNLIMITED = 2**31 - 1
 STORM_ADDRESS, OTHER_ADDRESS = "127.0.0.3", "127.0.0.2"
 REQUEST = bytes(encode_request(ApiVersionsRequest(), 0, 1, "storm"))
 
@@ -142,37 +145,68 @@ def limit_address(broker: AnyBroker, rate: float) -> None:
         admin.alter_client_quotas({(("ip", STORM_ADDRESS),): {"connection_creation_rate": rate}}).all()
 
 
+class Case(NamedTuple):
+    """What limits the storm, and where it goes. limit: "listener", "address", or "none" for no storm."""
+
+    name: str
+    limit: str
+    is_beside: bool  # the storm has another listener than the other address
+
+    def run(self, kind: type[AnyBroker], connect: str, directory: Path, connections: int, rate: int) -> str:
+        """What became of the storm and of the other address, on a broker of its own."""
+        patience_s = connections / rate + 30
+        of_listener = rate if self.limit == "listener" else UNLIMITED
+        with running(kind, connect, directory, of_listener) as (broker, storm_port):
+            if self.limit == "address":
+                limit_address(broker, rate)
+            answered_for(broker.port, WARM_UP_S)
+            if self.limit == "none":
+                return waited(answered_for(broker.port, 5.0))
+            newcomers = Newcomers(broker.port)
+            newcomers.start()
+            port = storm_port if self.is_beside else broker.port
+            with ProcessPoolExecutor(1) as process:  # the other address measures, and must not wait for this
+                found = process.submit(storm, port, connections, patience_s).result()
+            return (
+                f"{len(found.let_in_s)} let in within {max(found.let_in_s):.1f} s, {found.closed} closed, "
+                f"{found.undecided} undecided, at most {found.share(rate):.3f} of the rate; {waited(newcomers.stop())}"
+            )
+
+
+CASES = (
+    Case("no storm", "none", is_beside=False),
+    Case("listener's limit", "listener", is_beside=True),
+    Case("address's limit, another listener", "address", is_beside=True),
+    Case("address's limit, the same listener", "address", is_beside=False),
+)
+
+
+def answered_for(port: int, lasts_s: float) -> tuple[float, float]:
+    """The waits of another address without a storm, as `Newcomers.stop` has them."""
+    newcomers = Newcomers(port)
+    newcomers.start()
+    time.sleep(lasts_s)
+    return newcomers.stop()
+
+
+def waited(waits_ms: tuple[float, float]) -> str:
+    return f"another address: p99 {waits_ms[0]:.1f} ms, longest {waits_ms[1]:.1f} ms"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--connections", type=int, default=5000)
     parser.add_argument("--rate", type=int, default=100)
+    parser.add_argument("--rounds", type=int, default=1, help="the brokers take turns")
+    parser.add_argument("--only", default="", help="cases whose name has this word")
     parser.add_argument("--apache", action="store_true", help="Apache Kafka 2.8.2 as well")
     options = parser.parse_args()
     kinds: list[type[AnyBroker]] = [BrokerProcess, *([ApacheBroker] if options.apache else [])]
-    patience_s = options.connections / options.rate + 30
-    for kind in kinds:
-        with (
-            zookeeper() as connect, folder("storm") as directory,
-            running(kind, connect, directory, options.rate) as (broker, limited_port),
-        ):  # fmt: skip
-            for limit in ("none", "listener", "address"):
-                if limit == "address":
-                    limit_address(broker, options.rate)
-                newcomers = Newcomers(broker.port)
-                newcomers.start()
-                if limit == "none":
-                    time.sleep(5)
-                    found = Storm([0.0], 0, 0)
-                else:
-                    port = limited_port if limit == "listener" else broker.port
-                    with ProcessPoolExecutor(1) as process:  # the other address measures, and must not wait for this
-                        found = process.submit(storm, port, options.connections, patience_s).result()
-                p99_ms, longest_ms = newcomers.stop()
-                name = "ours" if kind is BrokerProcess else "Apache"
-                print(f"{name:7} limit of {limit:8}: {len(found.let_in_s)} let in within {max(found.let_in_s):.1f} s, "
-                      f"{found.closed} closed, {found.undecided} undecided, at most {found.share(options.rate):.3f} of "
-                      f"the rate; another address: p99 {p99_ms:.1f} ms, longest {longest_ms:.1f} ms",
-                      flush=True)  # fmt: skip
+    cases = [case for case in CASES if options.only in case.name]
+    for case, _, kind in itertools.product(cases, range(options.rounds), kinds):
+        with zookeeper() as connect, folder("storm") as directory:
+            line = case.run(kind, connect, directory, options.connections, options.rate)
+            print(f"{'ours' if kind is BrokerProcess else 'Apache':7} {case.name}: {line}", flush=True)
 
 
 if __name__ == "__main__":
