@@ -10,7 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
-FIRST_READS_A_TURN = 64
+FIRST_READS_A_TURN = 16
 FIRST_READS_TURN_S = 0.001
 """Connections that begin in one turn, and how long others wait: a request that has arrived is served at once."""
 

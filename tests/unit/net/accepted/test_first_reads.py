@@ -49,10 +49,10 @@ def test_a_connection_of_another_address_does_not_wait_for_the_thousands_of_one(
 
 def test_addresses_take_turns_and_all_are_begun_in_the_end() -> None:
     turns = Turns()
-    for address, count in (("a", 80), ("b", 3), ("c", 1)):
+    for address, count in (("a", 20), ("b", 3), ("c", 1)):
         turns.add(address, count)
     assert turns.turn() == ["a", "b", "c", "a", "b", "a", "b", *["a"] * (FIRST_READS_A_TURN - 7)]
-    assert turns.turn() == ["a"] * (84 - FIRST_READS_A_TURN)
+    assert turns.turn() == ["a"] * (24 - FIRST_READS_A_TURN)
     assert turns.due == []
     turns.add("b")
     assert turns.turn() == ["b"]
