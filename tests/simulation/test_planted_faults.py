@@ -1,5 +1,6 @@
 """The simulation sees faults: each of these, planted into the broker or a client, makes one of few seeds fail."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ FAULTS = [
     ("commit-what-is-aborted", "troubles", 30, "its records say otherwise"),
     ("commit-what-was-not-read", "group", 40, "members have read up to"),
     ("compact-while-moving", "compaction", 400, "the records that were written say None"),
-    ("forget-transactional-offsets", "troubles", 60, "are there more than once"),
+    ("forget-transactional-offsets", "troubles", 60, " [1-9][0-9]* are there more than once"),
     ("forget-truncations", "compaction", 400, "the records that were written say None"),
     ("inherit-compaction", "compaction", 600, "the records that were written say None"),
     ("join-too-early", "troubles", 60, "for committed"),
@@ -33,4 +34,4 @@ def test_a_planted_fault_is_found(fault, centre, seeds, reported):
     command = [sys.executable, PLANTED, fault, "--centre", centre, "--count", str(seeds), "--jobs", "2", "--stop"]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S)
     assert ended.returncode == 1, ended.stderr
-    assert reported in ended.stdout
+    assert re.search(reported, ended.stdout)
