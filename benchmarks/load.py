@@ -207,12 +207,21 @@ def fetch_streams(options: argparse.Namespace, caller: Caller, partitions: int) 
         if last < 0:
             raise Refused(f"{options.topic}-{index} holds too little")
         step = max(last // PLACES, 1)
-        requests = [
+        places = [
             protocol.fetch(options.topic, index, at * options.batch_records, expected)
             for at in range(0, last + 1, step)[:PLACES]
         ]
+        requests = [each for each in places if is_whole(caller, each, expected)]
+        if not requests:
+            raise Refused(f"{options.topic}-{index} has no place with {expected} bytes in one segment")
         streams.append(Stream(connected(options), requests, options.depth, check))
     return streams
+
+
+def is_whole(caller: Caller, request: bytes, expected: int) -> bool:
+    """Whether the answer has all these bytes: near the end of a segment it has fewer, and could not be counted."""
+    fetched = protocol.read_fetched(caller.ask(request))
+    return not fetched.error and fetched.records_bytes == expected
 
 
 def main() -> int:

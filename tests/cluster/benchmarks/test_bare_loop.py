@@ -4,10 +4,12 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from kafka_py.testing.cluster import KafkaCluster
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -44,6 +46,14 @@ def test_a_server_that_refuses_is_one_clear_line(port: int) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=30)
     assert done.returncode == 1
     assert done.stderr == "load: empty-0 holds too little\n"
+
+
+def test_places_at_the_end_of_a_segment_are_left_out(kafka_cluster_factory: Callable[..., KafkaCluster]) -> None:
+    with kafka_cluster_factory(settings={"log.segment.bytes": "65536"}) as cluster:
+        port = int(cluster.bootstrap_servers.rpartition(":")[2])
+        load("produce", port, "--batch-records", "50", "--seconds", "0.2", "--connections", "1")
+        fetched = load("fetch", port, "--batch-records", "50", "--seconds", "0.2", "--fetch-batches", "5")
+    assert fetched["records"] == fetched["requests"] * 250 > 0
 
 
 @pytest.mark.skipif(shutil.which("kcat") is None, reason="kcat is not installed")
