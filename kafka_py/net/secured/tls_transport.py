@@ -74,7 +74,7 @@ class TlsTransport:
         self._outgoing = ssl.MemoryBIO()
         self._tls: ssl.SSLObject | None = None
         self._unsent: memoryview | None = None  # cipher text that the socket did not take
-        self._holds = False  # decrypted data may be left
+        self._holds = False  # OpenSSL may have data, decrypted or not, that was not taken
         self._on_readable: Callable[[], None] | None = None
         self._on_writable_call: Callable[[], None] | None = None
         self._watches = False  # the loop reports when the socket takes more
@@ -116,27 +116,35 @@ class TlsTransport:
     # ---- data in
 
     def recv_into(self, buffer: memoryview) -> int:
-        """Fills the buffer as far as data is there; 0 at the end of the stream. Raises BlockingIOError, OSError."""
-        tls = self._tls
+        """Fills the buffer as far as data is there; 0 at the end of the stream. Raises BlockingIOError, OSError.
+
+        Neither OpenSSL nor the socket is asked where the last answer has shown that there is nothing more: an error
+        that says so takes longer than the decryption of a small request.
+        """
+        tls, incoming = self._tls, self._incoming
         assert tls is not None
         read = cast("Callable[[int, memoryview], int]", tls.read)  # the number of bytes where a buffer is given
         size = min(len(buffer), TURN_BYTES)
         filled = 0
+        is_drained = False  # the socket had less than it was asked for
         while True:
             try:
-                while filled < size:
+                while self._holds:
                     got = read(size - filled, buffer[filled:size])
                     if not got:
                         self._holds = filled > 0  # the end is reported by the next call
                         return filled
                     filled += got
-                self._holds = True
-                return filled
+                    self._holds = incoming.pending > 0 or tls.pending() > 0
+                    if filled == size:
+                        return filled
             except ssl.SSLWantReadError:
                 self._holds = False
             try:
                 if self._outgoing.pending:  # an answer to a change of keys
                     self.push()
+                if filled and is_drained:
+                    return filled
                 data = self._receive(RECEIVE_BYTES)
             except OSError:  # a lost connection is reported by the next call, after what came before
                 if filled:
@@ -144,7 +152,9 @@ class TlsTransport:
                 raise
             if not data:
                 return filled
-            self._incoming.write(data)
+            is_drained = len(data) < RECEIVE_BYTES
+            incoming.write(data)
+            self._holds = True
 
     # ---- data out
 
@@ -202,21 +212,20 @@ class TlsTransport:
 
     def push(self) -> bool:
         """Send the cipher text that is there: whether all of it left. The rest follows by itself. Raises OSError."""
-        unsent = self._unsent
+        unsent: bytes | memoryview | None = self._unsent
         while True:
             if unsent is None:
                 if not self._outgoing.pending:
                     break
-                unsent = memoryview(self._outgoing.read())
+                unsent = self._outgoing.read()
             try:
-                unsent = unsent[self._send(unsent) :]
+                sent = self._send(unsent)
             except BlockingIOError:
-                pass
-            else:
-                if not unsent:
-                    unsent = None
-                    continue
-            self._unsent = unsent
+                sent = 0
+            if sent == len(unsent):
+                unsent = None
+                continue
+            self._unsent = memoryview(unsent)[sent:]
             self._watch_socket(True)
             return False
         self._unsent = None

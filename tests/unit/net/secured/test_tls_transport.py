@@ -23,6 +23,16 @@ async def secured(transport: TlsTransport, *, is_server: bool) -> None:
     await done
 
 
+class CountingSocket(socket.socket):
+    """Counts how often it is asked for data."""
+
+    asked = 0
+
+    def recv(self, *arguments: Any) -> bytes:
+        self.asked += 1
+        return super().recv(*arguments)
+
+
 class Stream:
     """A client and a server after their handshake."""
 
@@ -103,6 +113,41 @@ def test_data_arrives_whole_in_both_directions(tmp_path: Path, size: int) -> Non
         for one, other in ((stream.client, stream.server), (stream.server, stream.client)):
             _, arrived = await asyncio.gather(sent(one, data), received(other, size))
             assert arrived == data
+
+    on_a_stream(tmp_path, body)
+
+
+def test_a_socket_that_had_less_than_it_was_asked_for_is_not_asked_again(tmp_path: Path) -> None:
+    async def run() -> None:
+        server_context, client_context = contexts(tmp_path)
+        left, right = socket.socketpair()
+        counting = CountingSocket(fileno=left.detach())
+        loop = asyncio.get_running_loop()
+        server = TlsTransport(counting, server_end(server_context), loop, FileBuffer())
+        client = TlsTransport(right, client_end(client_context), loop, FileBuffer())
+        await asyncio.gather(secured(server, is_server=True), secured(client, is_server=False))
+        buffer = memoryview(bytearray(70_000))
+        with pytest.raises(BlockingIOError):
+            server.recv_into(buffer)
+        counting.asked = 0
+        for size in (1, 100, 16_384, 40_000):
+            await sent(client, bytes(size))
+            assert server.recv_into(buffer) == size
+        assert counting.asked == 4
+        server.close()
+        client.close()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("taken", [1, 4_096, 16_383, 16_384])
+def test_what_was_not_taken_of_a_record_is_reported_as_readable(tmp_path: Path, taken: int) -> None:
+    """The socket has nothing more, so that its readiness alone would never come."""
+    data = os.urandom(16_384)
+
+    async def body(stream: Stream) -> None:
+        await sent(stream.client, data)
+        assert await received(stream.server, len(data), at_a_time=taken) == data
 
     on_a_stream(tmp_path, body)
 
