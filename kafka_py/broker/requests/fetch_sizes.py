@@ -11,7 +11,14 @@ from kafka_py.replication.state.reads import FetchResults, PartitionRead
 
 _SIZE_PREFIX = 4
 _FIRST_FLEXIBLE = 12
+_FIRST_WITH_ABORTED = 4
 _STEP = 256
+_HEADS = tuple(_SIZE_PREFIX + 4 * (version >= 1) + 6 * (version >= 7) for version in range(16))
+"""By version: the size prefix and what comes before the topics."""
+_ROWS = tuple(4 + 2 + 8 + 8 * (version >= 4) + 8 * (version >= 5) + 4 * (version >= 11) for version in range(16))
+"""By version: what a partition has but for its records and what may be absent."""
+_COUNTS = tuple(4 + 2 + 4 + 4 * (version >= _FIRST_WITH_ABORTED) + 4 for version in range(_FIRST_FLEXIBLE))
+"""By version: the lengths of topics, name, partitions, aborted transactions and records of one partition."""
 
 
 def fetch_response_bytes(version: int, results: FetchResults, *, returns_all: bool = True) -> int:
@@ -19,8 +26,10 @@ def fetch_response_bytes(version: int, results: FetchResults, *, returns_all: bo
     if len(results) == 1 and version < _FIRST_FLEXIBLE:  # the most frequent case, without a generator
         [(entry, read)] = results
         if returns_all or read.size:
-            size = _SIZE_PREFIX + 4 * (version >= 1) + 6 * (version >= 7) + 4
-            return size + 2 + len(entry.topic_partition.topic.encode()) + 4 + _partition_bytes(version, read)
+            size = _HEADS[version] + _ROWS[version] + _COUNTS[version] + read.size
+            topic = entry.topic_partition.topic
+            size += len(topic) if topic.isascii() else len(topic.encode())
+            return size + 16 * len(read.aborted) if read.aborted and version >= _FIRST_WITH_ABORTED else size
     steps = sizing(version, results, returns_all=returns_all)
     while True:
         try:
@@ -32,7 +41,7 @@ def fetch_response_bytes(version: int, results: FetchResults, *, returns_all: bo
 def sizing(version: int, results: FetchResults, *, returns_all: bool) -> Generator[None, None, int]:
     """As fetch_response_bytes, in steps (base/turns.py). returns_all: else only those with records."""
     is_flexible = version >= _FIRST_FLEXIBLE
-    size = _SIZE_PREFIX + 4 * (version >= 1) + 6 * (version >= 7)
+    size = _HEADS[version]
     topics: dict[str, int] = {}
     for number, (entry, read) in enumerate(results, 1):
         if returns_all or read.size:
@@ -50,10 +59,10 @@ def sizing(version: int, results: FetchResults, *, returns_all: bool) -> Generat
 
 
 def _partition_bytes(version: int, read: PartitionRead) -> int:
-    size = 4 + 2 + 8 + 8 * (version >= 4) + 8 * (version >= 5) + 4 * (version >= 11)
+    size = _ROWS[version]
     aborted = None if read.aborted is None else len(read.aborted)
     if version < _FIRST_FLEXIBLE:
-        return size + (4 + 16 * (aborted or 0) if version >= 4 else 0) + 4 + read.size
+        return size + (4 + 16 * (aborted or 0) if version >= _FIRST_WITH_ABORTED else 0) + 4 + read.size
     size += 1 if aborted is None else _varint(aborted + 1) + 17 * aborted
     diverging = 0 if read.diverging is None else 2 + 4 + 8 + 1
     return size + _compact(read.size) + 1 + diverging

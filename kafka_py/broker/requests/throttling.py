@@ -13,7 +13,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.base.options import MAX_INT
 from kafka_py.base.slices import FileSlice
 from kafka_py.base.timers import Cancellable
 from kafka_py.broker.observe.metrics import FETCH_FOLLOWER
@@ -78,7 +77,7 @@ class ThrottleEnd:
 class Throttling:
     """Charges requests and throttles their clients. All on the event loop.
 
-    request: the quota of request time.
+    request: the quota of request time. send: sends a response that was charged.
     """
 
     def __init__(self, quotas: ClientQuotas, send: Send, now_s: Callable[[], float], schedule: CallLater) -> None:
@@ -86,7 +85,7 @@ class Throttling:
         self.request, self._mutation = quotas.request, quotas.mutation
         self._exempt = quotas.exempt
         self._era = quotas.era
-        self._send = send
+        self.send = send
         self._now_s = now_s
         self._schedule = schedule
         self._ends: dict[ClientConnection, dict[ThrottleEnd, None]] = {}  # of open connections
@@ -107,7 +106,7 @@ class Throttling:
         """Charges a request whose response is ready, sends the response, and mutes the connection if need be."""
         over = self._charges[context.api.key](context, response, self._now_s())
         if over is None:
-            self._send(context, response, parts)
+            self.send(context, response, parts)
         else:
             self._throttle(context, response, *over)
 
@@ -140,7 +139,7 @@ class Throttling:
             elif (time_ms := budget.charge(used, now_ms)) and (over is None or time_ms >= over[0]):
                 over = time_ms, self.request
         if over is None:
-            self._send(context, response, parts)
+            self.send(context, response, parts)
         else:
             self._throttle(context, response, *over)
 
@@ -175,7 +174,7 @@ class Throttling:
             response = response.throttled(time_ms)
         elif hasattr(response, "throttle_time_ms"):
             response.throttle_time_ms = time_ms
-        self._send(context, response, None)
+        self.send(context, response, None)
 
     def _mute(self, connection: ClientConnection, time_ms: int, manager: QuotaManager[Any]) -> None:
         manager.muted += 1
@@ -246,10 +245,10 @@ class Throttling:
             mine = self._look_up(context, mine, self._fetch)
         return mine
 
-    def most_fetch_bytes(self, context: RequestContext) -> int:
-        """How many bytes a response may have, so that it can be sent at all under the quota."""
+    def most_fetch_bytes(self, context: RequestContext, max_bytes: int) -> int:
+        """How many bytes a response may have, at most `max_bytes`, so that it can be sent at all under the quota."""
         budget = self._consumer_of(context).fetch
-        return MAX_INT if budget is None or budget.enough >= MAX_INT else int(budget.enough)
+        return max_bytes if budget is None or budget.enough >= max_bytes else int(budget.enough)
 
     def refuses_fetch(self, context: RequestContext, size_bytes: int, make_empty: Callable[[], Any]) -> bool:
         """Charges a fetch whose response would have this size.
@@ -278,10 +277,6 @@ class Throttling:
             fetch.record(-size_bytes, now_ms)
         self._throttle(context, make_empty(), *over)
         return True
-
-    def send(self, context: RequestContext, response: Any) -> None:
-        """Sends a response that was charged."""
-        self._send(context, response, None)
 
     # ---- sent responses
 

@@ -19,7 +19,6 @@ from kafka_py.broker.requests.fetch_contexts import FetchContext, open_context, 
 from kafka_py.broker.requests.fetch_sizes import fetch_response_bytes, sizing
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
-from kafka_py.broker.requests.throttling import Throttling
 from kafka_py.replication.state.reads import FetchEntry, FetchParams, FetchResults, Isolation, PartitionRead
 from kafka_py.security.acls.authorization import ALLOW_ALL
 from kafka_py.security.acls.vocabulary import CLUSTER_NAME, Operation, ResourceType
@@ -87,7 +86,7 @@ def _params(node: Node, context: RequestContext, request: FetchRequest, is_follo
     if max_bytes > limit:
         max_bytes = limit
     if node.throttling is not None and not is_follower:
-        max_bytes = min(max_bytes, node.throttling.most_fetch_bytes(context))
+        max_bytes = node.throttling.most_fetch_bytes(context, max_bytes)
     hard_max_bytes = version <= _LAST_WITH_HARD_LIMIT
     leader_only = is_follower or version < _FIRST_WITH_RACK
     may_read = None if node.authorizer is ALLOW_ALL else _permission(node, context, is_follower)
@@ -161,7 +160,7 @@ async def _fetch_in_turns(
     response = FetchResponse(session_id=session_id, responses=topics)
     if throttling is None:
         return response
-    throttling.send(context, response)
+    throttling.send(context, response, None)
     return ANSWERS_LATER
 
 
@@ -254,23 +253,19 @@ def _answer(
         if known is None:
             return
         results = known
-    answer = context.answer
-    if node.throttling is not None and replica_id < 0:
-        if _is_throttled(node.throttling, context, session, results):
-            return
-        answer = partial(node.throttling.send, context)
+    throttling = node.throttling if replica_id < 0 else None
+    if throttling is not None:
+        size = fetch_response_bytes(context.api_version, results, returns_all=session.returns_all)
+        if throttling.refuses_fetch(context, size, lambda: _without_rows(session)):
+            return  # its partitions count as not sent
     session_id, changed = session.finish(results)
     topics: list[FetchableTopicResponse] = []
     _add_rows(node, context, replica_id, topics, changed)
-    answer(FetchResponse(session_id=session_id, responses=topics))
-
-
-def _is_throttled(
-    throttling: Throttling, context: RequestContext, session: FetchContext, results: FetchResults
-) -> bool:
-    """Charges a consumer's fetch; if it is over a quota, responds without partitions, which count as not sent."""
-    size = fetch_response_bytes(context.api_version, results, returns_all=session.returns_all)
-    return throttling.refuses_fetch(context, size, partial(_without_rows, session))
+    response = FetchResponse(session_id=session_id, responses=topics)
+    if throttling is None:
+        context.answer(response)
+    else:
+        throttling.send(context, response, None)
 
 
 def _without_rows(session: FetchContext) -> FetchResponse:

@@ -291,7 +291,7 @@ def test_a_fetch_is_not_charged_to_a_budget_that_was_removed_while_it_waited() -
     removing = world.quotas.fetch.removing_idle(world.clock.monotonic_ms())
     next(removing)
     context = fetching(world, "299")
-    throttling.most_fetch_bytes(context)
+    throttling.most_fetch_bytes(context, MAX_INT)
     assert list(removing) == []
     assert not throttling.refuses_fetch(context, 7, FetchResponse)
     assert {budget.tags: budget.total for budget in world.quotas.fetch.budgets} == {("", "299"): 7}
@@ -454,9 +454,9 @@ def test_a_fetch_over_the_quota_is_not_charged() -> None:
         received_s=0.0, request_bytes=10,
     )  # fmt: skip
     empty = FetchResponse(session_id=9, responses=[])
-    assert throttling.most_fetch_bytes(context) == 1000
+    assert throttling.most_fetch_bytes(context, MAX_INT) == 1000
     context.connection.budgets = None
-    assert World(consumer_byte_rate=math.inf).node.throttling.most_fetch_bytes(context) == MAX_INT
+    assert World(consumer_byte_rate=math.inf).node.throttling.most_fetch_bytes(context, MAX_INT) == MAX_INT
     context.connection.budgets = None
     assert not throttling.refuses_fetch(context, 1000, lambda: empty)
     assert throttling.refuses_fetch(context, 500, lambda: empty)
