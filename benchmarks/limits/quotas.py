@@ -4,10 +4,10 @@
 
 First runs a broker in this process and hands its dispatcher produce requests of one record, each of another client id,
 as connections would: no sockets, so that only the dispatcher's own work is compared; CPU time of the best of several
-rounds. Then brokers of their own, and the CPU of one for a request, each client on a connection of its own: the median
-of many short rounds, each with all brokers in turn. One has no quotas, the others a byte rate, or byte rate and request
-time; the limits are never reached. A second one without quotas shows how far equal brokers differ. Prints lines for
-people.
+rounds. Then brokers of their own, and the CPU of one for a Produce and for a Fetch of one record, each client on a
+connection of its own: the median of many short rounds, each with all brokers in turn. One has no quotas, the others
+byte rates, or byte rates and request time; the limits are never reached. A second one without quotas shows how far
+equal brokers differ. Prints lines for people.
 """
 
 from __future__ import annotations
@@ -41,15 +41,17 @@ from kafka_py.testing.local_broker import LocalBroker, batch
 from kafka_py.testing.topics import create_topic
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.wire.frames import encode_request
+from kafka_py.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from kafka_py.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
 REQUESTS, TIMEOUT_S = 4_000, 60
 REQUEST_S = 0.000_03
 """What one of them takes, over a socket."""
+BYTES = {"producer_byte_rate": "1000000000", "consumer_byte_rate": "1000000000"}
 LIMITS = {
     "no quota": {},
-    "producer_byte_rate": {"producer_byte_rate": "1000000000"},
-    "and request_percentage": {"producer_byte_rate": "1000000000", "request_percentage": "100000"},
+    "byte rates": BYTES,
+    "and request_percentage": {**BYTES, "request_percentage": "100000"},
 }  # fmt: skip
 
 
@@ -149,17 +151,36 @@ async def compare(entities: int, rounds: int) -> None:
             await broker.stop()
 
 
+def fetches(entities: int) -> list[bytes]:
+    """A request for one record from each client."""
+    wanted = FetchPartition(partition=0, fetch_offset=5, partition_max_bytes=1)
+    request = FetchRequest(
+        replica_id=-1, max_wait_ms=500, min_bytes=1, topics=[FetchTopic(topic="t", partitions=[wanted])]
+    )
+    return [bytes(encode_request(request, 11, 1, name_of(number))[4:]) for number in range(entities)]
+
+
 def accepted(body: memoryview) -> None:
     error = int.from_bytes(body[4 + 4 + 2 + 1 + 4 + 4 :][:2], "big")
     if error:
         raise Refused(f"produce: error {error}")
 
 
-def connect_all(server: Server, entities: int) -> list[Stream]:
+def has_record(body: memoryview) -> None:
+    if b"x" * 100 not in bytes(body):
+        raise Refused("fetch: no record")
+
+
+KINDS = {"Produce": (frames, accepted), "Fetch": (fetches, has_record)}
+"""The requests of all clients, and what checks the first response."""
+
+
+def connect_all(server: Server, kind: str, entities: int) -> list[Stream]:
     """A connection for each client."""
     made = []
-    for number, each in enumerate(frames(entities)):
-        made.append(Stream(connect(server.port), [len(each).to_bytes(4, "big") + each], 1, accepted))
+    requests, check = KINDS[kind]
+    for number, each in enumerate(requests(entities)):
+        made.append(Stream(connect(server.port), [len(each).to_bytes(4, "big") + each], 1, check))
         if number % 100 == 0:
             time.sleep(0.01)  # the queue of the listener is short
     return made
@@ -186,23 +207,25 @@ def compare_brokers(entities: int, rounds: int) -> None:
                     wanted = {key: float(value) for key, value in limits.items()}
                     entity = (("client-id", name_of(number)) for number in range(entities))
                     admin.alter_client_quotas({(each,): wanted for each in entity}).all()
-            streams[name] = connect_all(server, entities)
-        costs: dict[str, list[float]] = {name: [] for name in brokers}
-        names = list(brokers)
-        for number in range(rounds + 1):
-            for name in names[:: -1 if number % 2 else 1]:
-                took = broker_us(brokers[name], streams[name])
-                if number:  # the first round warms up
-                    costs[name].append(took)
-        for name, found in costs.items():
-            ratios = [one / other for one, other in zip(found, costs["no quota"], strict=True)]
-            print(f"{name:24} {statistics.median(found):7.2f} us a request over a socket, "
-                  f"{statistics.median(ratios) - 1:+.1%}", flush=True)  # fmt: skip
+            for kind in KINDS:
+                streams[name, kind] = connect_all(server, kind, entities)
+        for kind in KINDS:
+            costs: dict[str, list[float]] = {name: [] for name in brokers}
+            names = list(brokers)
+            for number in range(rounds + 1):
+                for name in names[:: -1 if number % 2 else 1]:
+                    took = broker_us(brokers[name], streams[name, kind])
+                    if number:  # the first round warms up
+                        costs[name].append(took)
+            for name, found in costs.items():
+                ratios = [one / other for one, other in zip(found, costs["no quota"], strict=True)]
+                print(f"{kind:8} {name:24} {statistics.median(found):7.2f} us a request over a socket, "
+                      f"{statistics.median(ratios) - 1:+.1%}", flush=True)  # fmt: skip
 
 
 def memory(entities: int) -> Iterator[str]:
     """What a limit and a budget in use take."""
-    for limits in (LIMITS["producer_byte_rate"], LIMITS["and request_percentage"]):
+    for limits in ({"producer_byte_rate": "1000000000"}, LIMITS["and request_percentage"]):
         quotas = ClientQuotas(BrokerConfig.parse({"zookeeper.connect": "z"}))
         names = [name_of(number) for number in range(entities)]
         gc.collect()
