@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kafka_py.net.client_software import UNKNOWN_SOFTWARE, ClientSoftware
-from kafka_py.net.connection_bounds import MOST_REQUEST_BYTES, MOST_REQUESTS, MOST_RESPONSE_BYTES, TURN_REQUESTS, TURN_S
+from kafka_py.net.connection_bounds import MOST_REQUEST_BYTES, MOST_REQUESTS, MOST_RESPONSE_BYTES, TURN_REQUESTS, turn_s
 from kafka_py.net.connection_services import ConnectionServices, Stage
 from kafka_py.net.endpoints import SecurityProtocol
 from kafka_py.net.frames_in import FrameReceiver, PeerClosed
@@ -71,7 +71,6 @@ class Connection:
         self._waiting: dict[int, int] = {}  # slot -> size of requests that were not answered at once
         self._waiting_bytes = 0
         self._backlog: list[bytearray] = []  # requests that were read, but exceed the bounds or this turn
-        self._resuming = False  # the next turn is scheduled
         self._backlog_since_s = 0.0
         self.read_s = 0.0
         """When the requests that are being handled were read, by the clock of the services."""
@@ -79,7 +78,7 @@ class Connection:
         self.batch_trust: object = None
         """What the produce handler notes about the batches of this connection; None before the first."""
         self.budgets: Any = None  # what quotas note about it
-        self.closed = self._in_turn = self._flushing_soon = self._reads = self._writes = False
+        self.closed = self._in_turn = self._flushing_soon = self._resuming = self._reads = self._writes = False
         self._mutes = 0
 
     def __repr__(self) -> str:
@@ -128,7 +127,7 @@ class Connection:
         """Handle requests, then send their responses. A request that fails closes the connection."""
         self._in_turn = True
         now_s = self._services.now_s
-        turn_ends_s = now_s() + TURN_S if len(frames) > 1 else 0.0  # a single one needs no clock
+        turn_ends_s = now_s() + turn_s(self._services.resuming) if len(frames) > 1 else 0.0  # one needs no clock
         try:
             for number, frame in enumerate(frames):
                 slot = self._next_slot
@@ -159,6 +158,7 @@ class Connection:
 
     def _resume(self) -> None:
         """Resume with the requests that were deferred; nothing was read since."""
+        self._services.resuming -= self._resuming
         self._resuming = False
         if not self.closed:
             self._services.queued -= self._counted
@@ -287,7 +287,7 @@ class Connection:
         self._read(may_take and not (self._backlog or is_starved or is_crowded))
         if may_take and self._backlog and not self._resuming:
             self._resuming = True
-            services.loop.call_soon(self._resume)
+            services.resume_soon(self._resume)
 
     def _is_over_bounds(self) -> bool:
         """Whether no further request may be handled. Never while all are answered and it is not muted."""

@@ -12,3 +12,11 @@ MOST_RESPONSE_BYTES = 4 * 1024 * 1024
 TURN_REQUESTS = 64
 TURN_S = 0.002
 """After so many requests of one connection, or so long, the others have their turn."""
+LEAST_TURN_S = 0.000_25
+"""Connections that have more to do than a turn share TURN_S, so that others wait for it once and not once for each of
+them; but a turn is at least so long, since ending it costs some 20 microseconds."""
+
+
+def turn_s(resuming: int) -> float:
+    """How long a turn is while so many other connections wait for their next one."""
+    return max(TURN_S / (1 + resuming), LEAST_TURN_S)

@@ -43,7 +43,7 @@ class ConnectionServices:
 
     __slots__ = (
         "_dirty", "cold_reads", "loop", "max_queued", "max_request_bytes", "now_s", "on_close", "on_described",
-        "on_sent", "pool", "queued", "receive_buffer", "size_fault",
+        "on_sent", "pool", "queued", "receive_buffer", "resuming", "size_fault",
     )  # fmt: skip
 
     def __init__(
@@ -65,7 +65,14 @@ class ConnectionServices:
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         self.queued = 0
         """Requests of all connections that were read and not handled yet."""
+        self.resuming = 0
+        """Connections whose next turn is scheduled, because they had more to do than the last one."""
         self._dirty: list[Connection] = []
+
+    def resume_soon(self, resume: Callable[[], None]) -> None:
+        """Have `resume` called for the next turn of a connection; it takes back what is added to `resuming`."""
+        self.resuming += 1
+        self.loop.call_soon(resume)
 
     def flush_soon(self, connection: Connection) -> None:
         """Flush `connection` when the present callbacks are through: what they answer leaves together."""

@@ -12,6 +12,7 @@ import pytest
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.net import connection as connection_module
 from kafka_py.net.connection import Connection
+from kafka_py.net.connection_bounds import LEAST_TURN_S, TURN_S, turn_s
 from kafka_py.net.connection_services import ConnectionServices
 from kafka_py.net.endpoints import SecurityProtocol
 from kafka_py.net.frames_in import MemoryPool
@@ -320,6 +321,43 @@ def test_requests_that_take_long_let_others_in_between(world: World) -> None:
             break
         world.connection._resume()
     assert turns == [2, 4, 5]
+
+
+def test_connections_that_have_much_to_do_share_one_turn(world: World) -> None:
+    """Who has little to do waits for that one turn, however many the others are."""
+    now_s = 0.0
+    world.services.now_s = lambda: now_s
+
+    def slow(_connection: Connection, _slot: int, _frame: bytearray) -> None:
+        nonlocal now_s
+        now_s += 0.000_06
+
+    busy = []
+    for fileno in range(10, 16):
+        wire = Wire()
+        wire.fileno = fileno
+        connection = world.connect(wire)
+        connection.on_request = slow
+        wire.incoming.append(framed(*[b"park"] * 60))
+        connection._on_readable()
+        busy.append(connection)
+    assert [each.queued_requests > 0 for each in busy] == [True] * 6
+    assert world.services.resuming == 6
+    began_s = now_s
+    due, world.loop.soon = world.loop.soon, []
+    for call in due:
+        call()
+    assert now_s - began_s < 1.5 * TURN_S
+    assert world.services.resuming == 6
+    busy[0].close("a test")
+    busy[1].on_reset()
+    world.loop.run_soon()
+    assert world.services.resuming == 0
+
+
+@pytest.mark.parametrize(("others", "seconds"), [(0, TURN_S), (1, TURN_S / 2), (7, LEAST_TURN_S), (500, LEAST_TURN_S)])
+def test_a_turn_is_shared_down_to_a_least_length(others: int, seconds: float) -> None:
+    assert turn_s(others) == pytest.approx(seconds)
 
 
 def test_rubbish_behind_many_requests_ends_the_connection_after_the_last_of_them(
