@@ -15,7 +15,7 @@ from kafka_py.broker.quotas.callback import CallbackLimits, GuardedCallback, Quo
 from kafka_py.broker.quotas.manager import Era, QuotaManager
 from kafka_py.broker.quotas.precedence import ConfiguredLimits, Limits
 from kafka_py.broker.quotas.quota_keys import CLIENT_KEYS, QuotaEntity, QuotaType, limit_in
-from kafka_py.broker.quotas.sensors import Budget, MutationBudget
+from kafka_py.broker.quotas.sensors import Budget, EvenBudget, MutationBudget
 from kafka_py.broker.settings.configs import QuotaOptions
 
 _log = logging.getLogger(__name__)
@@ -38,8 +38,9 @@ class ClientQuotas:
         produce, fetch, request, mutation = (self._limits(each, config) for each in QuotaType)
         is_fixed = callback is None
         self.era = era = Era()
-        self.produce = QuotaManager(QuotaType.PRODUCE, produce, window, Budget, era, is_fixed=is_fixed)
-        self.fetch = QuotaManager(QuotaType.FETCH, fetch, window, Budget, era, is_fixed=is_fixed)
+        of_bytes = EvenBudget if config.quota_even else Budget
+        self.produce = QuotaManager(QuotaType.PRODUCE, produce, window, of_bytes, era, is_fixed=is_fixed)
+        self.fetch = QuotaManager(QuotaType.FETCH, fetch, window, of_bytes, era, is_fixed=is_fixed)
         self.request = QuotaManager(
             QuotaType.REQUEST, request, window, Budget, era, longest_ms=window.sample_ms, is_fixed=is_fixed
         )

@@ -13,6 +13,8 @@ from kafka_py.base.quota_rates import SampledRate, TokenBucket, Window
 from kafka_py.broker.quotas.precedence import Tags
 
 LONGEST_THROTTLE_MS = (1 << 31) - 1
+ALWAYS_ASK = -1.0
+"""As `enough`: no total is."""
 _TIMES_KEPT_MS = 60_000.0
 
 
@@ -49,7 +51,7 @@ class Budget(SampledRate):
     """A budget that is a rate: bytes, or percents of a thread's time.
 
     limit: per second; None for none. longest_ms: of a throttle time. enough: up to this `total` no throttle time is
-    possible, because no window is shorter.
+    possible, because no window is shorter; less where something else decides as well.
     """
 
     __slots__ = ("_limit", "_longest_ms", "enough", "tags", "times")
@@ -69,7 +71,12 @@ class Budget(SampledRate):
     def set_limit(self, limit: float | None) -> None:
         """Replaces the limit; what was used remains."""
         self._limit = limit
-        self.enough = math.inf if limit is None else _most_total(limit, self.window.shortest_s)
+        self.enough = self.most_at_once
+
+    @property
+    def most_at_once(self) -> float:
+        """The largest value that is ever within the limit; infinite without one."""
+        return math.inf if self._limit is None else _most_total(self._limit, self.window.shortest_s)
 
     def charge(self, value: float, now_ms: float) -> int:
         """Records a value; returns the throttle time in ms, 0 when the rate is within the limit."""
@@ -86,6 +93,10 @@ class Budget(SampledRate):
             return 0
         return bounded(self.throttle_ms(self._limit, now_ms), self._longest_ms, self.window)
 
+    def take_back(self, value: float, now_ms: float) -> None:
+        """What was just charged was not used after all."""
+        self.record(-value, now_ms)
+
     @property
     def is_over(self) -> bool:
         """Whether more was used than the limit allows, so that to forget the budget would lift its throttling."""
@@ -96,6 +107,55 @@ class Budget(SampledRate):
         if self.times is None:
             self.times = ThrottleTimes(now_ms)
         self.times.add(time_ms, now_ms)
+
+
+class EvenBudget(Budget):
+    """A budget of bytes that comes back evenly to clients that take all they can.
+
+    By the samples alone such a client has a whole window's budget at once, waits until that sample is left behind, and
+    has it at once again: over 30 seconds up to 1.17 times the limit, and a burst for all others every 11 seconds. Here
+    the throttle time is the longer one of two: that by the samples, and, from the first one on, the time until what was
+    used since then is paid back at the limit. Clients that stay within the limit never notice, and whoever leaves
+    his budget unused for the time of a sample is measured by the samples alone again.
+
+    _even_ms: when all will be paid back; None while the samples decide alone. At most a window ahead, for what the
+    samples have forgotten then is forgotten here too.
+    """
+
+    __slots__ = ("_even_ms",)
+
+    def __init__(self, tags: Tags, window: Window, limit: float | None, longest_ms: float) -> None:
+        self._even_ms: float | None = None
+        super().__init__(tags, window, limit, longest_ms)
+
+    def set_limit(self, limit: float | None) -> None:
+        if self._even_ms is None or limit != self._limit:
+            self._even_ms = None
+            super().set_limit(limit)
+
+    def charge(self, value: float, now_ms: float) -> int:
+        time_ms = super().charge(value, now_ms)
+        even_ms, limit = self._even_ms, self._limit
+        if not limit or limit < 0:
+            return time_ms
+        if even_ms is not None and now_ms - even_ms > self.window.sample_ms:
+            even_ms = None
+        elif even_ms is not None:
+            even_ms += value * 1000.0 / limit
+        if time_ms:
+            even_ms = now_ms + time_ms if even_ms is None else max(even_ms, now_ms + time_ms)
+        if even_ms is None:
+            if self._even_ms is not None:
+                self._even_ms, self.enough = None, self.most_at_once
+            return time_ms
+        self._even_ms = even_ms = min(even_ms, now_ms + self.window.length_ms)
+        self.enough = ALWAYS_ASK
+        return max(time_ms, bounded(math.floor(even_ms - now_ms + 0.5), self._longest_ms, self.window))
+
+    def take_back(self, value: float, now_ms: float) -> None:
+        super().take_back(value, now_ms)
+        if self._even_ms is not None and self._limit:
+            self._even_ms -= value * 1000.0 / self._limit
 
 
 class MutationBudget(Budget):

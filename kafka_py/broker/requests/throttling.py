@@ -248,7 +248,7 @@ class Throttling:
     def most_fetch_bytes(self, context: RequestContext, max_bytes: int) -> int:
         """How many bytes a response may have, at most `max_bytes`, so that it can be sent at all under the quota."""
         budget = self._consumer_of(context).fetch
-        return max_bytes if budget is None or budget.enough >= max_bytes else int(budget.enough)
+        return max_bytes if budget is None or budget.enough >= max_bytes else int(min(budget.most_at_once, max_bytes))
 
     def refuses_fetch(self, context: RequestContext, size_bytes: int, make_empty: Callable[[], Any]) -> bool:
         """Charges a fetch whose response would have this size.
@@ -274,7 +274,7 @@ class Throttling:
         if over is None:
             return False
         if fetch is not None:
-            fetch.record(-size_bytes, now_ms)
+            fetch.take_back(size_bytes, now_ms)
         self._throttle(context, make_empty(), *over)
         return True
 

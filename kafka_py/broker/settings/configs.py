@@ -78,7 +78,16 @@ class ServerOptions(OptionTable):
     )
 
 
-class QuotaOptions(OptionTable):
+class OwnQuotaOptions(OptionTable):
+    """Settings of client quotas that Apache Kafka 2.8.2 does not have."""
+
+    quota_even = Option(
+        "kafka_py.quota.even", True, importance="low",
+        about="Whether a client over its byte rate gets it back evenly; false: in a burst for each window of samples.",
+    )  # fmt: skip
+
+
+class QuotaOptions(OwnQuotaOptions):
     """Settings of client quotas."""
 
     quota_producer_default = Option(
@@ -194,7 +203,7 @@ class BrokerConfig(
 
 def own_settings() -> Iterable[str]:
     """Names that Apache Kafka 2.8.2 does not have."""
-    tables = (ObservationOptions, TracingOptions, ProtectionOptions, OwnNetOptions, OAuthOptions)
+    tables = (ObservationOptions, TracingOptions, ProtectionOptions, OwnNetOptions, OwnQuotaOptions, OAuthOptions)
     return [name for table in tables for name in table.ROWS]
 
 

@@ -1,0 +1,142 @@
+"""Clients that take all they can get their byte rate evenly, and all others what the samples alone give them."""
+
+import heapq
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kafka_py.base.quota_rates import Window
+from kafka_py.broker.quotas.client_quotas import ClientQuotas
+from kafka_py.broker.quotas.sensors import LONGEST_THROTTLE_MS, Budget, EvenBudget
+from kafka_py.broker.settings.configs import BrokerConfig
+from kafka_py.net.principal import ANONYMOUS
+
+LIMIT = 200_000.0
+WINDOW = Window.of_seconds(11, 1)
+WINDOW_S = 11.0
+BEGAN_MS = 1e6
+"""A broker's clock does not begin at 0."""
+
+Make = type[Budget]
+Log = list[tuple[float, int]]
+"""Seconds, bytes."""
+
+
+def made(make: Make = EvenBudget, limit: float | None = LIMIT) -> Budget:
+    return make(("", "c"), WINDOW, limit, LONGEST_THROTTLE_MS)
+
+
+def run(clients: int, seconds: float, one: Callable[[float], tuple[int, int]]) -> Log:
+    """Clients that send as soon as they may. one: (now in ms) -> bytes sent, throttle time."""
+    due = [(number * 0.1, number) for number in range(clients)]
+    log = []
+    while due[0][0] < seconds * 1000.0:
+        now_ms, number = heapq.heappop(due)
+        sent, throttle_ms = one(BEGAN_MS + now_ms)
+        log.append((now_ms / 1000.0, sent))
+        heapq.heappush(due, (now_ms + 2.0 + throttle_ms, number))
+    return log
+
+
+def share(log: Log, begin_s: float, length_s: float) -> float:
+    return sum(size for at_s, size in log if begin_s <= at_s < begin_s + length_s) / length_s / LIMIT
+
+
+def producing(budget: Budget, size: int) -> Callable[[float], tuple[int, int]]:
+    return lambda now_ms: (size, budget.charge(size, now_ms))
+
+
+def consuming(budget: Budget, size: int) -> Callable[[float], tuple[int, int]]:
+    def one(now_ms: float) -> tuple[int, int]:
+        throttle_ms = budget.charge(size, now_ms)
+        if throttle_ms:
+            budget.take_back(size, now_ms)
+        return (0 if throttle_ms else size), throttle_ms
+
+    return one
+
+
+@pytest.mark.parametrize("begin_s", [11, 13, 17.5, 22, 40])
+@pytest.mark.parametrize(("clients", "size"), [(1, 1_000), (1, 16_384), (1, 100_000), (5, 1_000), (5, 16_384)])
+def test_a_producer_that_takes_all_it_can_has_its_rate_over_30_seconds(clients: int, size: int, begin_s: float) -> None:
+    log = run(clients, 75, producing(made(), size))
+    assert 0.9 < share(log, begin_s, 30) < 1.02
+
+
+@pytest.mark.parametrize("begin_s", [11, 15, 30])
+@pytest.mark.parametrize(("clients", "size"), [(1, 1_000), (1, 50_000), (5, 50_000), (1, 190_000)])
+def test_a_consumer_that_takes_all_it_can_has_its_rate_too(clients: int, size: int, begin_s: float) -> None:
+    log = run(clients, 75, consuming(made(), size))
+    assert 0.85 < share(log, begin_s, 30) < 1.05
+
+
+def test_responses_of_more_than_a_sample_are_still_sent() -> None:
+    log = run(1, 120, consuming(made(), 900_000))
+    assert 0.7 < share(log, 11, 99) < 1.2
+
+
+def test_without_that_there_is_a_burst_in_every_window() -> None:
+    log = run(1, 75, producing(made(Budget), 16_384))
+    assert share(log, 11, 30) > 1.09
+
+
+@pytest.mark.parametrize(("text", "make"), [("true", EvenBudget), ("false", Budget)])
+def test_the_setting_decides_for_both_byte_rates(text: str, make: Make) -> None:
+    quotas = ClientQuotas(BrokerConfig.parse({"zookeeper.connect": "z", "kafka_py.quota.even": text}))
+    client = ANONYMOUS, "c"
+    assert type(quotas.produce.budget_of(client)) is type(quotas.fetch.budget_of(client)) is make
+    assert type(quotas.request.budget_of(client)) is Budget
+
+
+def test_bursts_within_the_limit_are_never_throttled() -> None:
+    budget = made()
+    times = [budget.charge(9.9 * LIMIT, BEGAN_MS + number * 11_000.0) for number in range(20)]
+    assert times == [0] * 20
+
+
+def test_who_leaves_his_budget_unused_for_a_sample_is_measured_by_the_samples_alone() -> None:
+    budget = made()
+    assert budget.charge(10.5 * LIMIT, BEGAN_MS) == 500
+    assert budget.charge(0, BEGAN_MS + 500) == 0
+    assert budget.charge(LIMIT, BEGAN_MS + 11_001.0) == 0
+    assert budget.charge(8.9 * LIMIT, BEGAN_MS + 11_002.0) == 0
+    assert budget.charge(LIMIT, BEGAN_MS + 11_003.0) == pytest.approx(900, abs=3)
+
+
+def test_another_limit_ends_what_was_to_be_paid_back_and_the_same_one_does_not() -> None:
+    budget = made()
+    assert budget.charge(20 * LIMIT, BEGAN_MS) == 10_000
+    budget.set_limit(LIMIT)
+    assert budget.charge(LIMIT, BEGAN_MS + 10_999.0) == pytest.approx(10_000, abs=10)
+    budget.set_limit(2 * LIMIT)
+    assert budget.charge(LIMIT, BEGAN_MS + 11_001.0) == 0
+    budget.set_limit(None)
+    assert budget.charge(1e12, BEGAN_MS + 11_002.0) == 0
+
+
+def test_what_is_to_be_paid_back_is_at_most_a_window() -> None:
+    budget = made()
+    assert budget.charge(1000 * LIMIT, BEGAN_MS) == 990_000
+    assert budget.charge(LIMIT / 10, BEGAN_MS + 12_001.0) == 0
+
+
+@pytest.mark.parametrize("limit", [0.0, -1.0])
+def test_limits_of_nothing_are_as_without(limit: float) -> None:
+    assert made(limit=limit).charge(1, BEGAN_MS) == made(Budget, limit).charge(1, BEGAN_MS)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 2_500_000), st.floats(0.0, 3.0)), min_size=1, max_size=30))
+def test_in_the_first_window_throttle_times_are_at_most_a_sample_longer(requests: list[tuple[int, float]]) -> None:
+    """Of a client that waits as long as it is told, and of one that does not: a window is 10 to 11 samples long."""
+    for waits in (True, False):
+        even, alone = made(), made(Budget)
+        now_ms = BEGAN_MS
+        for size, pause_s in requests:
+            if now_ms >= BEGAN_MS + 10_000.0:
+                break
+            throttle_ms = alone.charge(size, now_ms)
+            assert throttle_ms <= even.charge(size, now_ms) <= throttle_ms + 1001
+            now_ms += pause_s * 1000.0 + (throttle_ms if waits else 0)
