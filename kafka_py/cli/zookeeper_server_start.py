@@ -30,7 +30,7 @@ def check_properties(file: str, properties: Mapping[str, str]) -> None:
         raise CommandFailed(f"{file} does not set dataDir")
     members = {name: value for name, value in properties.items() if name.startswith("server.")}
     try:
-        os.makedirs(data_dir, exist_ok=True)
+        os.makedirs(data_dir, mode=0o700, exist_ok=True)  # passwords of users are there
     except OSError as error:
         raise CommandFailed(f"dataDir={data_dir} of {file} cannot be used: {error.strerror}") from None
     if not os.access(data_dir, os.W_OK):

@@ -100,6 +100,15 @@ def test_directories_are_made_listed_renamed_and_removed(disk):
         files.list(f"{home}/g")
 
 
+def test_directories_that_are_made_are_their_owners_alone(tmp_path):
+    made = tmp_path / "logs" / "t-0"
+    RealFiles().make_directory(str(made))
+    assert made.stat().st_mode & 0o777 == 0o700
+    tmp_path.chmod(0o755)
+    RealFiles().make_directory(str(tmp_path))
+    assert tmp_path.stat().st_mode & 0o777 == 0o755
+
+
 def test_a_file_where_a_directory_should_be_is_an_error(disk):
     files, home = disk
     files.open(f"{home}/a", create=True)

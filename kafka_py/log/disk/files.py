@@ -18,6 +18,8 @@ from typing import NamedTuple, Protocol
 Buffer = bytes | bytearray | memoryview
 
 _OPEN_FLAGS = os.O_RDWR | os.O_CLOEXEC
+PRIVATE = 0o700
+"""Mode of directories that a broker creates: whoever reads records asks it, and not the file system."""
 
 
 class File(Protocol):
@@ -89,7 +91,7 @@ class Files(Protocol):
     def remove_tree(self, directory: str) -> None: ...
 
     def make_directory(self, path: str) -> None:
-        """Creates a directory and its missing parents; no error if it exists."""
+        """Creates a directory for this user alone, and its missing parents; no error if it exists."""
         ...
 
     def sync_directory(self, path: str) -> None:
@@ -194,7 +196,7 @@ class RealFiles:
         shutil.rmtree(directory)
 
     def make_directory(self, path: str) -> None:
-        os.makedirs(path, exist_ok=True)
+        os.makedirs(path, mode=PRIVATE, exist_ok=True)
 
     def sync_directory(self, path: str) -> None:
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -26,6 +26,7 @@ def test_data_dir_is_needed_and_made(tmp_path):
     with pytest.raises(CommandFailed, match="z does not set dataDir"):
         check_properties("z", {"clientPort": "0"})
     check_properties("z", {"dataDir": str(tmp_path / "a" / "b")})
+    assert (tmp_path / "a" / "b").stat().st_mode & 0o777 == 0o700
     assert (tmp_path / "a" / "b").is_dir()
     (tmp_path / "file").touch()
     with pytest.raises(CommandFailed, match=r"dataDir=.*file.* cannot be used"):
