@@ -153,7 +153,7 @@ def _entity(node: Node, resource: Resource) -> str:
     if not resource.name:
         return entity_path(("brokers", DEFAULT_ENTITY))
     _require_self(node, resource.name)
-    return entity_path(("brokers", resource.name))
+    return entity_path(("brokers", str(node.broker_id)))  # the name may have leading zeros
 
 
 async def _checked(
