@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ConfigError
 from kafka_py.broker.settings.configs import BrokerConfig
+from kafka_py.broker.settings.security_configs import PasswordOptions
 from kafka_py.broker.settings.setting_names import is_stored_password
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class DynamicPasswords:
     """Encrypts and decrypts with the secret of the broker's property file. Settings without passwords cost nothing."""
 
     def __init__(self, config: BrokerConfig, chance: Chance) -> None:
-        self._encoder = _encoder(config, config.password_encoder_secret, chance)
+        self._encoder = password_encoder(config, chance)
         self._old_encoder = _encoder(config, config.password_encoder_old_secret, chance)
 
     async def decoded(self, overrides: Mapping[str, str]) -> dict[str, str]:
@@ -77,7 +78,12 @@ class DynamicPasswords:
         return None if changed == stored else changed
 
 
-def _encoder(config: BrokerConfig, secret: str | None, chance: Chance) -> PasswordEncoder | None:
+def password_encoder(config: PasswordOptions, chance: Chance) -> PasswordEncoder | None:
+    """What encrypts with password.encoder.secret; None without it."""
+    return _encoder(config, config.password_encoder_secret, chance)
+
+
+def _encoder(config: PasswordOptions, secret: str | None, chance: Chance) -> PasswordEncoder | None:
     """None without a secret, which needs no cryptography."""
     if not secret:
         return None
