@@ -54,7 +54,7 @@ async def test_without_its_parents_no_token_is_written(store: ZkStore, zk: FakeZ
 
 
 @on_fake
-async def test_a_parent_of_the_notifications_that_was_deleted_is_created_again(store: ZkStore, zk: FakeZookeeper) -> None:
+async def test_a_parent_of_notifications_that_was_deleted_is_created_again(store: ZkStore, zk: FakeZookeeper) -> None:
     await store.tokens.ensure_paths()
     assert await store.tokens.write(TOKEN, ABSENT) == 0
     await store.znodes.delete_recursive("/delegation_token/token_changes")

@@ -158,8 +158,9 @@ def test_settings_of_the_encoder_alone_change_nothing_and_are_not_stored() -> No
 
 
 def test_passwords_of_all_brokers_are_refused() -> None:
+    wanted = Changes({PASSWORD: "hunter2", "password.encoder.secret": "encoder-secret"}, [])
     with pytest.raises(ConfigError, match="at default cluster level"):
-        with_encoded_passwords(Changes({PASSWORD: "hunter2", "password.encoder.secret": "s"}, []), Entity("brokers", ""))
+        with_encoded_passwords(wanted, Entity("brokers", ""))
 
 
 def test_a_broker_s_id_with_leading_zeros_is_that_broker() -> None:

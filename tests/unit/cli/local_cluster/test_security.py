@@ -10,6 +10,7 @@ pytest.importorskip("cryptography")
 from kafka_py.base.properties import read_properties
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.cli.common.command import CommandFailed
+from kafka_py.cli.common.whole_files import write_secret
 from kafka_py.cli.local_cluster.security import (
     OAUTHBEARER,
     PLAIN,
@@ -19,7 +20,6 @@ from kafka_py.cli.local_cluster.security import (
     SCRAM_512,
     login_entry,
     make,
-    write_secret,
 )
 from kafka_py.clients.admin.configs import AdminOptions
 from kafka_py.clients.environment import SYSTEM
