@@ -2,6 +2,7 @@
 
 import logging
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -143,6 +144,49 @@ def test_passwords_are_stored_encrypted(everything_logged: pytest.LogCaptureFixt
         assert decoded("two", anew[name]) == SECRET
         assert broker.server._live.own == {name: SECRET, "log.cleaner.threads": "2"}
         assert_nowhere(broker, everything_logged)
+
+    scenario()
+
+
+def test_a_password_may_be_a_reference_to_a_file(
+    everything_logged: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    """It is stored as it is (KIP-421), and looked up for passwords alone: other values are shown."""
+    pytest.importorskip("cryptography")
+    name, file = PASSWORDS[0], tmp_path / "secrets.properties"
+    file.write_text(f"key={SECRET}\n")
+    reference = f"${{file:{file}:key}}"
+    providers = {
+        "config_providers": "file",
+        "config_providers_file_class": "org.apache.kafka.common.config.provider.FileConfigProvider",
+    }
+
+    @on_broker(password_encoder_secret="one", **providers)
+    async def scenario(broker: LocalBroker) -> None:
+        broker.server.node.request_metrics.exchanges.look_again()
+        assert (await put(broker, "0", name, reference))[0] == 0
+        assert (await put(broker, "0", "metric.reporters", reference))[0] == 0
+        live = broker.server.node.live_config
+        assert live.current.originals[name] == SECRET
+        assert live.current.originals["metric.reporters"] == reference
+        assert decoded("one", (await broker.store.configs.of_entity("brokers/0"))[name]) == reference
+        file.write_text(f"key={SECRET}-2\n")
+        assert (await put(broker, "0", name, reference))[0] == 0
+        assert live.current.originals[name] == f"{SECRET}-2"
+        await broker.stop()
+        await broker.start()
+        assert broker.server.node.live_config.current.originals[name] == f"{SECRET}-2"
+        assert broker.server.node.live_config.own[name] == reference
+        file.unlink()
+        code, text = await put(broker, "0", name, reference)
+        assert (code, text) == (ErrorCode.INVALID_REQUEST, "Invalid config value for resource ConfigResource("
+                                f"type=BROKER, name='0'): Could not read properties from file {file}")  # fmt: skip
+        assert (await put(broker, "0", "log.cleaner.threads", "2"))[0] == ErrorCode.INVALID_REQUEST
+        await broker.store.configs.announce_change("brokers/0")
+        await broker.until(lambda: "A dynamic setting cannot be applied: Could not read" in everything_logged.text)
+        assert broker.server.node.live_config.current.originals[name] == f"{SECRET}-2"
+        answer = await described(broker, "0")
+        assert SECRET not in everything_logged.text and SECRET not in repr(answer)
 
     scenario()
 
