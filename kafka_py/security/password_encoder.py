@@ -53,15 +53,21 @@ class PasswordEncoder:
         salt = self._random_bytes(_SALT_BYTES)
         transformation = _Transformation.parse(settings.cipher)
         vector = self._random_bytes(transformation.vector_bytes)
-        key = _derived(self._secret, salt, settings.iterations, settings.key_length, settings.key_factory)
-        plain = password.encode()
+        try:
+            key = _derived(self._secret, salt, settings.iterations, settings.key_length, settings.key_factory)
+            encrypted = transformation.encrypted(key, vector, password.encode())
+        except ValueError:  # nothing of it is shown
+            raise ConfigError(
+                f"A password cannot be encrypted with {settings.cipher} (password.encoder.cipher.algorithm) and a key of "
+                f"{settings.key_length} bits (password.encoder.key.length)"
+            ) from None
         fields: dict[str, object] = {
             "keyFactoryAlgorithm": settings.key_factory,
             "cipherAlgorithm": settings.cipher,
             "keyLength": settings.key_length,
             "salt": _text(salt),
             "iterations": settings.iterations,
-            "encryptedPassword": _text(transformation.encrypted(key, vector, plain)),
+            "encryptedPassword": _text(encrypted),
             "passwordLength": _java_length(password),
             "initializationVector": _text(vector),
         }

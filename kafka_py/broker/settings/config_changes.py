@@ -80,12 +80,12 @@ class ConfigChanges:
         """
         passwords, entity = self._live.passwords, entity_path(("brokers", str(self._broker_id)))
         own = await self._stored.of_entity(entity)
-        reencoded = await passwords.re_encoded(own)
-        if reencoded is not None:
-            await self._stored.change(entity, reencoded)
+        if await passwords.re_encoded(own) is not None:
+            await self._stored.edit(entity, passwords.re_encoded)  # kafka-configs.sh --zookeeper may write it as well
+            own = await self._stored.of_entity(entity)
             _log.info("The passwords among the dynamic settings are encrypted with password.encoder.secret now")
         self._live.set_cluster_wide(await self._broker_overrides(DEFAULT_ENTITY))
-        plain = await passwords.decoded(own if reencoded is None else reencoded)
+        plain = await passwords.decoded(own)
         self._live.set_own(plain, await passwords.looked_up(plain))
         await self._on_broker_config(self._live.current)
 

@@ -66,7 +66,7 @@ class DynamicPasswords:
         return await _replaced(wanted, encode)
 
     async def looked_up(self, plain: Mapping[str, str]) -> dict[str, str]:
-        """The overrides with values in place of references, by the providers of the property file. Raises ConfigError."""
+        """The overrides with references replaced, by the providers of the property file. Raises ConfigError."""
         references = {name: text for name, text in plain.items() if is_stored_password(name) and "${" in text}
         if not references or not self._providers:
             return dict(plain)

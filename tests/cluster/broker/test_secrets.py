@@ -2,12 +2,14 @@
 
 import logging
 import random
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kafka_py.base.errors import ErrorCode
+from kafka_py.broker.settings.dynamic_passwords import DynamicPasswords
 from kafka_py.security.password_encoder import PasswordEncoder
 from kafka_py.testing.local_broker import LocalBroker, on_broker
 from kafka_py.wire.messages.alter_configs import AlterableConfig as Replacement
@@ -144,6 +146,34 @@ def test_passwords_are_stored_encrypted(everything_logged: pytest.LogCaptureFixt
         assert decoded("two", anew[name]) == SECRET
         assert broker.server._live.own == {name: SECRET, "log.cleaner.threads": "2"}
         assert_nowhere(broker, everything_logged)
+
+    scenario()
+
+
+def test_what_another_writes_while_passwords_are_encrypted_again_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """kafka-configs.sh --zookeeper may change the settings of a broker that has not registered yet."""
+    pytest.importorskip("cryptography")
+    name = PASSWORDS[0]
+    re_encoded = DynamicPasswords.re_encoded
+
+    @on_broker(password_encoder_secret="one")
+    async def scenario(broker: LocalBroker) -> None:
+        assert (await put(broker, "0", name, SECRET))[0] == 0
+        await broker.stop()
+        writes = [{"log.cleaner.threads": "2"}, {"log.cleaner.threads": "2", "log.cleaner.backoff.ms": "1"}]
+
+        async def while_others_write(self: DynamicPasswords, stored: Mapping[str, str]) -> dict[str, str] | None:
+            found = await re_encoded(self, stored)
+            if writes:
+                await broker.server.store.configs.change("brokers/0", {name: stored[name], **writes.pop(0)})
+            return found
+
+        monkeypatch.setattr(DynamicPasswords, "re_encoded", while_others_write)
+        await broker.start(password_encoder_secret="two", password_encoder_old_secret="one")
+        others = {"log.cleaner.threads": "2", "log.cleaner.backoff.ms": "1"}
+        assert broker.server._live.own == {name: SECRET, **others}
+        stored = await broker.store.configs.of_entity("brokers/0")
+        assert decoded("two", stored.pop(name)) == SECRET and stored == others
 
     scenario()
 

@@ -60,6 +60,24 @@ def test_what_is_encoded_is_decoded_with_the_same_secret_only(settings: EncoderS
         assert "could not be decoded" in failed.value.message
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        EncoderSettings(key_length=100),
+        EncoderSettings(key_length=64),
+        EncoderSettings("DESede/CBC/PKCS5Padding", key_length=512),
+        EncoderSettings("AES/CBC/NoPadding"),
+        EncoderSettings("AES/ECB/PKCS5Padding"),
+        EncoderSettings(key_factory="PBKDF2WithHmacMD5"),
+    ],
+)
+def test_settings_that_cannot_encrypt_are_named_without_the_password(settings: EncoderSettings) -> None:
+    pytest.importorskip("cryptography")
+    with pytest.raises(ConfigError, match=r"password\.encoder\.") as failed:
+        PasswordEncoder("secret", random.randbytes, settings).encode("hunter2")
+    assert "hunter2" not in failed.value.message
+
+
 @pytest.mark.parametrize("text", ["", "x", "keyLength:128,salt:*"])
 def test_a_malformed_text_is_not_shown(text: str) -> None:
     with pytest.raises(ConfigError, match="Password could not be decoded"):
