@@ -58,8 +58,8 @@ class PasswordEncoder:
             encrypted = transformation.encrypted(key, vector, password.encode())
         except ValueError:  # nothing of it is shown
             raise ConfigError(
-                f"A password cannot be encrypted with {settings.cipher} (password.encoder.cipher.algorithm) and a key of "
-                f"{settings.key_length} bits (password.encoder.key.length)"
+                f"A password cannot be encrypted with {settings.cipher} (password.encoder.cipher.algorithm) and a key "
+                f"of {settings.key_length} bits (password.encoder.key.length)"
             ) from None
         fields: dict[str, object] = {
             "keyFactoryAlgorithm": settings.key_factory,
