@@ -26,6 +26,8 @@ _TAG_BYTES = 16
 _KEY_FACTORY = re.compile(r"PBKDF2With(?:Hmac)?(SHA(?:1|224|256|384|512))")
 _MOST_ITERATIONS = 10_000_000
 """More would keep the broker busy for minutes; what says so is not one of the broker's own texts."""
+_MOST_KEY_BITS = 1024
+"""More than any cipher takes; a longer key would be derived all the same, for hours."""
 
 RandomBytes = Callable[[int], bytes]
 
@@ -183,8 +185,8 @@ def _derived(secret: bytes, salt: bytes, iterations: int, bits: int, key_factory
         raise ConfigError(
             f"Invalid value {key_factory} for configuration password.encoder.keyfactory.algorithm: not available"
         )
-    if bits <= 0 or bits % 8:
-        raise ValueError("a key has whole bytes")
+    if not 0 < bits <= _MOST_KEY_BITS or bits % 8:
+        raise ValueError("a key of a cipher has whole bytes, and few of them")
     return hashlib.pbkdf2_hmac(found[1].lower(), secret, salt, iterations, bits // 8)
 
 

@@ -146,6 +146,16 @@ def test_passwords_are_stored_encrypted(everything_logged: pytest.LogCaptureFixt
         assert decoded("two", anew[name]) == SECRET
         assert broker.server._live.own == {name: SECRET, "log.cleaner.threads": "2"}
         assert_nowhere(broker, everything_logged)
+        await broker.stop()
+        await broker.start()  # with both secrets once more: nothing is left to do
+        assert await broker.store.configs.of_entity("brokers/0") == anew
+        assert broker.server._live.own == {name: SECRET, "log.cleaner.threads": "2"}
+        changes = [path for path in broker.zookeeper.tree() if path.startswith("/config/changes/")]
+        assert len(changes) == 3
+        await broker.stop()
+        await broker.start(password_encoder_secret="three", password_encoder_old_secret="four")
+        assert broker.server._live.own == {"log.cleaner.threads": "2"}
+        assert f"The dynamic setting {name} is ignored: Password could not be decoded" in everything_logged.text
 
     scenario()
 

@@ -45,11 +45,14 @@ def test_only_files_of_the_directory_itself_are_given(tmp_path: Path) -> None:
 
 @pytest.fixture
 def own(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
+    asked: list[str] = []
+
     class Own:
         def configure(self, given: Mapping[str, str]) -> None:
             self.given = given
 
         def get(self, path: str) -> Mapping[str, Any]:
+            asked.append(path)
             if path == "fails":
                 raise RuntimeError("hush: the vault said no")
             return {"number": 5, "name": self.given["name"]}
@@ -59,6 +62,7 @@ def own(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
             raise KeyError("vault.address")
 
     module = types.ModuleType("own_providers")
+    module.asked = asked  # type: ignore[attr-defined]
     module.Own, module.Unready, module.Without = Own, Unready, type("Without", (), {})  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "own_providers", module)
     return module
@@ -67,6 +71,18 @@ def own(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
 def test_a_provider_of_ones_own_gets_its_parameters(own: types.ModuleType) -> None:
     found = through("own_providers.Own", config_providers_p_param_name="n", a="${p:x:name}", b="${p:number}:1")
     assert (found["a"], found["b"]) == ("n", "5:1")
+
+
+def test_a_path_is_asked_for_once(own: types.ModuleType) -> None:
+    """It may be a request to a server of secrets."""
+    through("own_providers.Own", config_providers_p_param_name="n", a="${p:x:name}${p:x:number}", b="${p:x:name}")
+    assert own.asked == ["x"]
+
+
+def test_without_a_path_no_file_of_the_current_folder_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "key").write_text("hush")
+    monkeypatch.chdir(tmp_path)
+    assert through(DIRECTORY, a="${p:key}", b="${p::key}") == {"a": "${p:key}", "b": "${p::key}"}
 
 
 @pytest.mark.parametrize(
