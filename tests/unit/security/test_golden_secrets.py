@@ -95,7 +95,7 @@ def test_every_byte_of_a_padding_is_checked() -> None:
         if is_padding:
             assert encoder.decode(padded) == "x" * 13
         else:
-            with pytest.raises(ConfigError, match="could not be decoded$"):
+            with pytest.raises(ConfigError, match=r"could not be decoded$"):
                 encoder.decode(padded)
 
 
@@ -106,7 +106,7 @@ def test_a_key_that_would_take_hours_is_not_derived(fields: dict[str, object]) -
     pytest.importorskip("cryptography")
     encoder = PasswordEncoder("secret", random.randbytes)
     begun = time.process_time()
-    with pytest.raises(ConfigError, match="could not be decoded$"):
+    with pytest.raises(ConfigError, match=r"could not be decoded$"):
         encoder.decode(changed(encoder.encode("hunter2"), **fields))
     assert time.process_time() - begun < 1
 
