@@ -231,6 +231,25 @@ def test_a_password_may_be_a_reference_to_a_file(
     scenario()
 
 
+def test_alter_configs_stores_passwords_encrypted(everything_logged: pytest.LogCaptureFixture) -> None:
+    pytest.importorskip("cryptography")
+    name = PASSWORDS[0]
+
+    @on_broker(password_encoder_secret="one")
+    async def scenario(broker: LocalBroker) -> None:
+        broker.server.node.request_metrics.exchanges.look_again()
+        changes = [Replacement(name=name, value=SECRET), Replacement(name="log.cleaner.threads", value="2")]
+        one = Replaced(resource_type=BROKER, resource_name="0", configs=changes)
+        answer = await broker.ask(AlterConfigsRequest(resources=[one], validate_only=False), 2)
+        assert answer.responses[0].error_code == 0
+        stored = await broker.store.configs.of_entity("brokers/0")
+        assert decoded("one", stored[name]) == SECRET
+        assert broker.server._live.own == {name: SECRET, "log.cleaner.threads": "2"}
+        assert_nowhere(broker, everything_logged, answer, await described(broker, "0"))
+
+    scenario()
+
+
 def decoded(secret: str, text: str) -> str:
     return PasswordEncoder(secret, random.randbytes).decode(text)
 
