@@ -52,6 +52,18 @@ def test_only_the_owner_can_read_what_is_secret(tmp_path: Path) -> None:
         assert path.name in public or stat.S_IMODE(path.stat().st_mode) == 0o600, path.name
 
 
+def test_what_an_interrupted_write_has_left_is_not_written_through(tmp_path: Path) -> None:
+    outside, path = tmp_path / "outside", tmp_path / "bob.properties"
+    outside.write_text("kept")
+    (tmp_path / "bob.properties.new").symlink_to(outside)
+    write_secret(path, "x=y\n")
+    assert path.read_text() == "x=y\n" and not path.is_symlink() and outside.read_text() == "kept"
+    (tmp_path / "bob.properties.new").write_text("part")
+    (tmp_path / "bob.properties.new").chmod(0o644)
+    write_secret(path, "x=z\n")
+    assert path.read_text() == "x=z\n" and stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
 def test_passwords_and_authority_stay_when_it_is_made_again(tmp_path: Path) -> None:
     first = make(tmp_path, "SASL_PLAINTEXT")
     assert {*first.passwords} == {"broker", "admin"} and len({*first.passwords.values()}) == 2
