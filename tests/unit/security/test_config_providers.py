@@ -1,16 +1,20 @@
 """Values of settings that are kept elsewhere: directories with other files, and a user's own providers."""
 
 import os
+import re
 import sys
+import time
 import types
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kafka_py.base.errors import ConfigError
-from kafka_py.security.config_providers import resolved
+from kafka_py.security.config_providers import _replaced, resolved
 
 DIRECTORY = "org.apache.kafka.common.config.provider.DirectoryConfigProvider"
 
@@ -71,6 +75,23 @@ def own(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
 def test_a_provider_of_ones_own_gets_its_parameters(own: types.ModuleType) -> None:
     found = through("own_providers.Own", config_providers_p_param_name="n", a="${p:x:name}", b="${p:number}:1")
     assert (found["a"], found["b"]) == ("n", "5:1")
+
+
+@pytest.mark.parametrize("text", ["${" + ":" * 200_000, "${" * 200_000, "${p:" * 100_000 + "}", "${x}" * 100_000])
+def test_a_long_text_without_references_takes_no_time(own: types.ModuleType, text: str) -> None:
+    """A client that may change settings may write it into a password."""
+    begun = time.process_time()
+    assert through("own_providers.Own", config_providers_p_param_name="n", a=text) == {
+        "a": text, "config.providers.p.param.name": "n",
+    }  # fmt: skip
+    assert time.process_time() - begun < 2
+
+
+@given(st.text("${}:xp", max_size=30))
+def test_references_are_found_as_javas_pattern_finds_them(text: str) -> None:
+    pattern = re.compile(r"\$\{([^}]*?):(([^}]*?):)?([^}]*?)\}")
+    expected = pattern.sub(lambda found: repr((found[0], found[1], found[3] or "", found[4])), text)
+    assert _replaced(text, lambda *found: repr(found)) == expected
 
 
 def test_a_path_is_asked_for_once(own: types.ModuleType) -> None:
