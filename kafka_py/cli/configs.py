@@ -21,6 +21,7 @@ from kafka_py.cli.common.command import CommandParser, Refused, UsageError, log_
 from kafka_py.cli.common.connection_options import add_connection, admin_properties
 from kafka_py.cli.common.documents import output_option, print_document
 from kafka_py.cli.config_admin.entities import BROKERS, LOGGERS, TOPICS, Changes, Entity, in_hash_order
+from kafka_py.cli.config_admin.shown_arguments import shown_arguments
 from kafka_py.cli.java_compat.java_errors import exception_text
 
 if TYPE_CHECKING:
@@ -339,6 +340,7 @@ def main(arguments: Sequence[str]) -> int:
     options = parser().parse(arguments)
     if options.describe == options.alter:
         raise UsageError("Command must include exactly one action: --describe, --alter")
+    changes: Changes | None = None
     try:
         _check_connection(options)
         quota_parts = quota_parts_of(options, arguments)
@@ -379,7 +381,8 @@ def main(arguments: Sequence[str]) -> int:
         return 1
     except KafkaError as error:
         sys.stdout.flush()
-        print(f"Error while executing config command with args '{' '.join(arguments)}'", file=sys.stderr)
+        shown = shown_arguments(arguments, {} if changes is None else changes.added)
+        print(f"Error while executing config command with args '{shown}'", file=sys.stderr)
         print(exception_text(error), file=sys.stderr)
         return 1
     return 0

@@ -35,6 +35,9 @@ class ArchiveRequest(NamedTuple):
     path: str
     stem: str
 
+    def __repr__(self) -> str:
+        return f"<ArchiveRequest of {self.path}>"  # without the properties, which have passwords
+
 
 class ArchiveMade(NamedTuple):
     """What came of it. problem: why there is no archive, else empty."""

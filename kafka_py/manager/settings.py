@@ -43,7 +43,7 @@ class ClusterSettings:
 
     name: str
     bootstrap_servers: str
-    properties: Mapping[str, str] = field(default_factory=dict)
+    properties: Mapping[str, str] = field(default_factory=dict, repr=False)  # with passwords
     zookeeper: str = ""
     version: str = ""
     is_read_only: bool = False

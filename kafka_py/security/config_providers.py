@@ -7,8 +7,7 @@ Source: KIP-297, KIP-421; ConfigTransformer, FileConfigProvider, DirectoryConfig
 from __future__ import annotations
 
 import logging
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,7 +18,6 @@ from kafka_py.base.properties import parse_properties
 _log = logging.getLogger(__name__)
 
 PROVIDERS = "config.providers"
-_REFERENCE = re.compile(r"\$\{([^}]*?):(([^}]*?):)?([^}]*?)\}")
 _PACKAGE = "org.apache.kafka.common.config.provider."
 
 
@@ -90,11 +88,10 @@ def resolved(properties: Mapping[str, Any]) -> dict[str, Any]:
         return dict(properties)
     found: dict[tuple[str, str], Mapping[str, str]] = {}
 
-    def value_of(reference: re.Match[str]) -> str:
-        name, path, key = reference[1], reference[3] or "", reference[4]
+    def value_of(reference: str, name: str, path: str, key: str) -> str:
         provider = providers.get(name)
         if provider is None:
-            return reference[0]
+            return reference
         try:
             values = found.get((name, path))
             if values is None:
@@ -104,14 +101,35 @@ def resolved(properties: Mapping[str, Any]) -> dict[str, Any]:
             raise
         except Exception as error:
             # what a user's class says may quote what it has read
-            problem = f"{PROVIDERS}.{name} cannot give a value for {reference[0]}: {type(error).__name__}"
+            problem = f"{PROVIDERS}.{name} cannot give a value for {reference}: {type(error).__name__}"
             raise ConfigError(problem) from error
-        return reference[0] if value is None else str(value)
+        return reference if value is None else str(value)
 
     return {
-        name: _REFERENCE.sub(value_of, value) if isinstance(value, str) and not name.startswith(PROVIDERS) else value
+        name: _replaced(value, value_of) if isinstance(value, str) and not name.startswith(PROVIDERS) else value
         for name, value in properties.items()
     }
+
+
+def _replaced(text: str, value_of: Callable[[str, str, str, str], str]) -> str:
+    """The text with each `${name:path:key}` or `${name:key}` replaced.
+
+    value_of: (the reference, name, path, key) -> what replaces it. Not by a regular expression: for a long text of
+    colons, which a client may write into a dynamic setting, that would take hours.
+    """
+    pieces: list[str] = []
+    position = 0
+    while (start := text.find("${", position)) >= 0 and (end := text.find("}", start)) >= 0:
+        reference = text[start : end + 1]
+        name, is_reference, rest = reference[2:-1].partition(":")
+        path, has_path, key = rest.partition(":")
+        if is_reference:
+            given = (path, key) if has_path else ("", rest)
+            pieces += [text[position:start], value_of(reference, name, *given)]
+        else:
+            pieces.append(text[position : end + 1])
+        position = end + 1
+    return "".join([*pieces, text[position:]])
 
 
 def _providers(properties: Mapping[str, Any]) -> dict[str, Provider]:

@@ -26,6 +26,8 @@ _TAG_BYTES = 16
 _KEY_FACTORY = re.compile(r"PBKDF2With(?:Hmac)?(SHA(?:1|224|256|384|512))")
 _MOST_ITERATIONS = 10_000_000
 """More would keep the broker busy for minutes; what says so is not one of the broker's own texts."""
+_MOST_KEY_BITS = 1024
+"""More than any cipher takes; a longer key would be derived all the same, for hours."""
 
 RandomBytes = Callable[[int], bytes]
 
@@ -53,15 +55,21 @@ class PasswordEncoder:
         salt = self._random_bytes(_SALT_BYTES)
         transformation = _Transformation.parse(settings.cipher)
         vector = self._random_bytes(transformation.vector_bytes)
-        key = _derived(self._secret, salt, settings.iterations, settings.key_length, settings.key_factory)
-        plain = password.encode()
+        try:
+            key = _derived(self._secret, salt, settings.iterations, settings.key_length, settings.key_factory)
+            encrypted = transformation.encrypted(key, vector, password.encode())
+        except ValueError:  # nothing of it is shown
+            raise ConfigError(
+                f"A password cannot be encrypted with {settings.cipher} (password.encoder.cipher.algorithm) and a key "
+                f"of {settings.key_length} bits (password.encoder.key.length)"
+            ) from None
         fields: dict[str, object] = {
             "keyFactoryAlgorithm": settings.key_factory,
             "cipherAlgorithm": settings.cipher,
             "keyLength": settings.key_length,
             "salt": _text(salt),
             "iterations": settings.iterations,
-            "encryptedPassword": _text(transformation.encrypted(key, vector, plain)),
+            "encryptedPassword": _text(encrypted),
             "passwordLength": _java_length(password),
             "initializationVector": _text(vector),
         }
@@ -177,8 +185,8 @@ def _derived(secret: bytes, salt: bytes, iterations: int, bits: int, key_factory
         raise ConfigError(
             f"Invalid value {key_factory} for configuration password.encoder.keyfactory.algorithm: not available"
         )
-    if bits <= 0 or bits % 8:
-        raise ValueError("a key has whole bytes")
+    if not 0 < bits <= _MOST_KEY_BITS or bits % 8:
+        raise ValueError("a key of a cipher has whole bytes, and few of them")
     return hashlib.pbkdf2_hmac(found[1].lower(), secret, salt, iterations, bits // 8)
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Self, TypedDict, Unpack
 
 from kafka_py.base.properties import format_properties
+from kafka_py.cli.common.whole_files import write_secret
 from kafka_py.cli.local_cluster.broker_view import Connect, plain_connection
-from kafka_py.cli.local_cluster.security import write_secret
 from kafka_py.testing.processes import Process, free_port, python_environment
 from kafka_py.testing.topics import create_topic
 

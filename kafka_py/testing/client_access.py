@@ -18,7 +18,8 @@ from typing import Any
 
 from kafka_py.base.clock import SYSTEM_CLOCK
 from kafka_py.base.properties import format_properties
-from kafka_py.cli.local_cluster.security import OAUTHBEARER, SCRAM_512, ClusterSecurity, token_options, write_secret
+from kafka_py.cli.common.whole_files import write_secret
+from kafka_py.cli.local_cluster.security import OAUTHBEARER, SCRAM_512, ClusterSecurity, token_options
 
 
 @dataclass(frozen=True)

@@ -91,10 +91,15 @@ class TokenStore:
     async def _announced(self, token_id: str, op: CreateOp | SetOp | DeleteOp) -> OpResult:
         """Sends a write together with its notification. Returns the result of the write, and raises its errors."""
         ops: list[Op] = [op, CreateOp(TokenChangeZNode.path(), TokenChangeZNode(token_id).encode(), sequence=True)]
-        try:
-            return (await self._znodes.session.multi(ops))[0]
-        except MultiFailed as failure:
-            raise failure.error from None
+        while True:
+            try:
+                return (await self._znodes.session.multi(ops))[0]
+            except MultiFailed as failure:
+                if failure.index == 0 or not isinstance(failure.error, NoNode):
+                    raise failure.error from None
+            # The parent of the notifications was deleted. As an error of the write it would count as a change of the
+            # token by another broker, and the write would be retried for ever.
+            await self._znodes.ensure_path(TokenChangesZNode.path())
 
     def listener(
         self,

@@ -153,7 +153,7 @@ def _entity(node: Node, resource: Resource) -> str:
     if not resource.name:
         return entity_path(("brokers", DEFAULT_ENTITY))
     _require_self(node, resource.name)
-    return entity_path(("brokers", resource.name))
+    return entity_path(("brokers", str(node.broker_id)))  # the name may have leading zeros
 
 
 async def _checked(
@@ -166,7 +166,8 @@ async def _checked(
     else:
         check_broker(overrides, node.live_config, is_default=not resource.name, stored=stored)
         if resource.name and any(base_name(name).startswith("ssl.") for name in overrides):
-            await node.check_stores(node.live_config.with_own(overrides))
+            values = await node.live_config.passwords.looked_up(overrides)
+            await node.check_stores(node.live_config.with_own(values))
     if node.alter_policy is not None:
         node.alter_policy.validate(resource, overrides)
     if validate_only:

@@ -80,12 +80,13 @@ class ConfigChanges:
         """
         passwords, entity = self._live.passwords, entity_path(("brokers", str(self._broker_id)))
         own = await self._stored.of_entity(entity)
-        reencoded = await passwords.re_encoded(own)
-        if reencoded is not None:
-            await self._stored.change(entity, reencoded)
+        if await passwords.re_encoded(own) is not None:
+            await self._stored.edit(entity, passwords.re_encoded)  # kafka-configs.sh --zookeeper may write it as well
+            own = await self._stored.of_entity(entity)
             _log.info("The passwords among the dynamic settings are encrypted with password.encoder.secret now")
         self._live.set_cluster_wide(await self._broker_overrides(DEFAULT_ENTITY))
-        self._live.set_own(await passwords.decoded(own if reencoded is None else reencoded))
+        plain = await passwords.decoded(own)
+        self._live.set_own(plain, await passwords.looked_up(plain))
         await self._on_broker_config(self._live.current)
 
     async def load_topics(self) -> None:
@@ -123,19 +124,20 @@ class ConfigChanges:
             controller.topic_unclean_election_enabled(topic)
 
     async def _apply_broker(self, name: str) -> None:
-        before = {**self._live.cluster_wide, **self._live.own}
-        if name == DEFAULT_ENTITY:
-            self._live.set_cluster_wide(await self._broker_overrides(name))
-        elif name == str(self._broker_id):
-            self._live.set_own(await self._broker_overrides(name))
-        else:
-            return
-        after = {**self._live.cluster_wide, **self._live.own}
-        take_over = self._on_repeated if after == before else self._on_broker_config
+        before = self._live.overrides()
         try:
+            if name == DEFAULT_ENTITY:
+                self._live.set_cluster_wide(await self._broker_overrides(name))
+            elif name == str(self._broker_id):
+                plain = await self._broker_overrides(name)
+                self._live.set_own(plain, await self._live.passwords.looked_up(plain))
+            else:
+                return
+            take_over = self._on_repeated if self._live.overrides() == before else self._on_broker_config
             await take_over(self._live.current)
         except ConfigError as error:
             _log.error("A dynamic setting cannot be applied: %s", error.detail)
+        after = self._live.overrides()
         if after != before:
             _log.info("The broker's dynamic settings are now %s", shown(after))
 

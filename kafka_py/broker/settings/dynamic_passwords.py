@@ -1,6 +1,8 @@
 """Passwords among the dynamic settings of a broker: encrypted in ZooKeeper, plain in the broker alone (KIP-226).
 
-Source: KIP-226; DynamicBrokerConfig (maybeCreatePasswordEncoder, maybeReEncodePasswords).
+A password may be a reference, `${file:/path:key}`, which is stored as it is, and looked up by each broker that uses it.
+Only passwords are looked up: by any other setting a client that may change settings could have files shown to it.
+Source: KIP-226, KIP-421; DynamicBrokerConfig (maybeCreatePasswordEncoder, maybeReEncodePasswords).
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ from typing import TYPE_CHECKING
 from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ConfigError
 from kafka_py.broker.settings.configs import BrokerConfig
+from kafka_py.broker.settings.security_configs import PasswordOptions
 from kafka_py.broker.settings.setting_names import is_stored_password
+from kafka_py.security.config_providers import PROVIDERS, resolved
 
 if TYPE_CHECKING:
     from kafka_py.security.password_encoder import PasswordEncoder
@@ -25,7 +29,8 @@ class DynamicPasswords:
     """Encrypts and decrypts with the secret of the broker's property file. Settings without passwords cost nothing."""
 
     def __init__(self, config: BrokerConfig, chance: Chance) -> None:
-        self._encoder = _encoder(config, config.password_encoder_secret, chance)
+        self._providers = {name: value for name, value in config.originals.items() if name.startswith(PROVIDERS)}
+        self._encoder = password_encoder(config, chance)
         self._old_encoder = _encoder(config, config.password_encoder_old_secret, chance)
 
     async def decoded(self, overrides: Mapping[str, str]) -> dict[str, str]:
@@ -60,6 +65,14 @@ class DynamicPasswords:
 
         return await _replaced(wanted, encode)
 
+    async def looked_up(self, plain: Mapping[str, str]) -> dict[str, str]:
+        """The overrides with references replaced, by the providers of the property file. Raises ConfigError."""
+        references = {name: text for name, text in plain.items() if is_stored_password(name) and "${" in text}
+        if not references or not self._providers:
+            return dict(plain)
+        found = await asyncio.to_thread(resolved, {**self._providers, **references})
+        return {**plain, **{name: found[name] for name in references}}
+
     async def re_encoded(self, stored: Mapping[str, str]) -> dict[str, str] | None:
         """The overrides with the passwords that the old secret opens encrypted with the new one; None if none is."""
         old, new = self._old_encoder, self._encoder
@@ -77,7 +90,12 @@ class DynamicPasswords:
         return None if changed == stored else changed
 
 
-def _encoder(config: BrokerConfig, secret: str | None, chance: Chance) -> PasswordEncoder | None:
+def password_encoder(config: PasswordOptions, chance: Chance) -> PasswordEncoder | None:
+    """What encrypts with password.encoder.secret; None without it."""
+    return _encoder(config, config.password_encoder_secret, chance)
+
+
+def _encoder(config: PasswordOptions, secret: str | None, chance: Chance) -> PasswordEncoder | None:
     """None without a secret, which needs no cryptography."""
     if not secret:
         return None

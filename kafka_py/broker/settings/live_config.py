@@ -23,7 +23,7 @@ class LiveConfig:
     """Three layers of settings and the resulting table.
 
     static: the property file. cluster_wide: `/config/brokers/<default>`. own: `/config/brokers/<id>`, which takes
-    precedence. passwords: decrypts those in ZooKeeper; the layers have them plain.
+    precedence. passwords: decrypts those in ZooKeeper; the layers have them plain, and references as they are.
     """
 
     def __init__(self, static: BrokerConfig, chance: Chance | None = None) -> None:
@@ -31,6 +31,7 @@ class LiveConfig:
         self.passwords = DynamicPasswords(static, chance or Chance())
         self.cluster_wide: dict[str, str] = {}
         self.own: dict[str, str] = {}
+        self._own_values: dict[str, str] = {}
         self.current = static
 
     def set_cluster_wide(self, overrides: Mapping[str, str]) -> BrokerConfig:
@@ -38,10 +39,18 @@ class LiveConfig:
         self.cluster_wide = self._accepted(overrides, is_default=True)
         return self._build()
 
-    def set_own(self, overrides: Mapping[str, str]) -> BrokerConfig:
-        """Replaces the settings of this broker; returns the resulting table."""
+    def set_own(self, overrides: Mapping[str, str], values: Mapping[str, str] | None = None) -> BrokerConfig:
+        """Replaces the settings of this broker; returns the resulting table.
+
+        values: the same with references looked up, where there are any.
+        """
         self.own = self._accepted(overrides, is_default=False)
+        self._own_values = self.own if values is None else {name: values[name] for name in self.own}
         return self._build()
+
+    def overrides(self) -> dict[str, str]:
+        """All dynamic settings that count here."""
+        return {**self.cluster_wide, **self.own}
 
     def with_own(self, overrides: Mapping[str, str]) -> BrokerConfig:
         """The table that these settings of this broker would result in. Raises ConfigError."""
@@ -65,7 +74,7 @@ class LiveConfig:
 
     def _build(self) -> BrokerConfig:
         try:
-            self.current = self.static.override({**self.cluster_wide, **self.own})
+            self.current = self.static.override({**self.cluster_wide, **self._own_values})
         except ConfigError as error:
             _log.error("The dynamic settings contradict each other, the previous ones are kept: %s", error.detail)
         return self.current

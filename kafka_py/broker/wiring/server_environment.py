@@ -33,4 +33,4 @@ class ServerEnvironment(Environment):
     executor: Executor | None = None
     watch: LoopWatch | None = None
     login_sections: Mapping[str, list[LoginModule]] = field(default_factory=dict)
-    java_properties: Mapping[str, str] = field(default_factory=dict)
+    java_properties: Mapping[str, str] = field(default_factory=dict, repr=False)  # with passwords of stores

@@ -58,9 +58,10 @@ class Migration:
                 print("Exit the command.")
                 raise CommandFailed(f"{len(missing)} of the root paths do not exist")
         for root in SECURE_ROOTS:
-            if root in missing and root == CONTROLLER:
+            if root != CONTROLLER:  # which would stay if it were created here, and no broker could be elected
+                await self._znodes.ensure_path(root)
+            elif root in missing:
                 continue
-            await self._znodes.ensure_path(root)
             await self._set_recursively(root)
 
     async def _set(self, path: str) -> None:

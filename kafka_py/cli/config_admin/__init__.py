@@ -6,4 +6,5 @@
     client_quotas.py      --bootstrap-server for users, clients and ips
     configs_zookeeper.py  --zookeeper for topics and brokers
     config_documents.py   --output: JSON and YAML
+    shown_arguments.py    the command line in errors, without passwords
 """

@@ -1,7 +1,8 @@
 """kafka-configs.sh --zookeeper: overrides read and written straight in ZooKeeper, past the brokers (deprecated).
 
 Brokers hear of a change by its notification. A broker's own settings may be changed this way only while it is down,
-but for the rates of replication. Source: docs/reference/tools.md, section 3; docs/reference/zookeeper.md, section 10.
+but for the rates of replication. Passwords are encrypted by the settings `password.encoder.` among them, which are not
+stored. Source: docs/reference/tools.md, section 3; docs/reference/zookeeper.md, section 10; ConfigCommand.
 """
 
 from __future__ import annotations
@@ -9,12 +10,15 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Mapping
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.broker.settings.config_edits import check_settings
-from kafka_py.broker.settings.setting_names import is_stored_password, row_of
+from kafka_py.broker.settings.dynamic_passwords import password_encoder
+from kafka_py.broker.settings.security_configs import PasswordOptions
+from kafka_py.broker.settings.setting_names import is_stored_password
 from kafka_py.cli.common.command import Refused
 from kafka_py.cli.common.zookeeper_connection import on_zookeeper
-from kafka_py.cli.config_admin.entities import TOPICS, Changes, Entity, in_hash_order
+from kafka_py.cli.config_admin.entities import BROKERS, TOPICS, Changes, Entity, in_hash_order
 from kafka_py.log.model.configs import LogConfig
 from kafka_py.security.zookeeper.protections import command_protection
 from kafka_py.zk.config_znodes import DEFAULT_ENTITY, entity_path
@@ -24,6 +28,7 @@ WARNING = (
     "Warning: --zookeeper is deprecated and will be removed in a future version of Kafka.\n"
     "Use --bootstrap-server instead to specify a broker to connect to."
 )
+ENCODER = "password.encoder."
 WHILE_RUNNING = frozenset(
     {
         "leader.replication.throttled.rate",
@@ -68,11 +73,16 @@ def title_of(entity: Entity) -> str:
 
 def path_of(entity: Entity) -> str:
     """The entity's path below /config."""
-    return entity_path((entity.type, entity.name or DEFAULT_ENTITY))
+    name = str(int(entity.name)) if entity.name and entity.type == BROKERS else entity.name
+    return entity_path((entity.type, name or DEFAULT_ENTITY))
 
 
-async def alter(store: ZkStore, entity: Entity, changes: Changes) -> None:
+async def alter(store: ZkStore, entity: Entity, given: Changes) -> None:
     """Changes the overrides and tells the brokers. Raises Refused, KafkaError."""
+    changes = given
+    if entity.type != TOPICS:
+        await _check_broker(store, entity, given)
+        changes = with_encoded_passwords(given, entity)
 
     async def edit(present: dict[str, str]) -> dict[str, str]:
         unknown = [name for name in changes.deleted if name not in present]
@@ -83,8 +93,6 @@ async def alter(store: ZkStore, entity: Entity, changes: Changes) -> None:
             wanted.pop(name, None)
         if entity.type == TOPICS:
             await _check_topic(store, entity, wanted)
-        else:
-            await _check_broker(store, entity, changes)
         return wanted
 
     await store.configs.edit(path_of(entity), edit)
@@ -109,8 +117,20 @@ async def _check_broker(store: ZkStore, entity: Entity, changes: Changes) -> Non
             f"Set({', '.join(others)}). {which}. Broker configuration updates using ZooKeeper are supported for "
             "bootstrapping before brokers are started"
         )
-    check_settings(changes.added, is_default=not entity.name)
-    for name in changes.added:
-        row = row_of(name)
-        if is_stored_password(name) or (row is not None and row.sensitive):
-            raise Refused(f"{name} is a password: it is not written to ZooKeeper in clear")
+
+
+def with_encoded_passwords(changes: Changes, entity: Entity) -> Changes:
+    """The changes as they are stored: passwords encrypted, without what says how. Raises Refused, ConfigError."""
+    added = {name: value for name, value in changes.added.items() if not name.startswith(ENCODER)}
+    check_settings(added, is_default=not entity.name)
+    passwords = [name for name in added if is_stored_password(name)]
+    if not passwords:
+        return Changes(added, changes.deleted)
+    how = {name: value for name, value in changes.added.items() if name.startswith(ENCODER)}
+    encoder = password_encoder(PasswordOptions.parse(how), Chance())
+    if encoder is None:
+        raise Refused(
+            f"requirement failed: password.encoder.secret must be specified to update Set({', '.join(passwords)}). "
+            "It and the other settings password.encoder.*, which may be given too, are not stored in ZooKeeper."
+        )
+    return Changes({**added, **{name: encoder.encode(added[name]) for name in passwords}}, changes.deleted)

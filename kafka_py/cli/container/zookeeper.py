@@ -9,6 +9,7 @@ from pathlib import Path
 
 from kafka_py.base.properties import format_properties
 from kafka_py.cli.common.command import CommandFailed, run
+from kafka_py.cli.common.whole_files import write_secret
 from kafka_py.cli.container.broker import become_command
 from kafka_py.cli.container.variables import read_secret
 from kafka_py.cli.container.zookeeper_variables import MY_ID, ZookeeperVariables, zookeeper_settings
@@ -24,7 +25,7 @@ def write_files(variables: ZookeeperVariables) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         _write_number(folder / "myid", variables.number)
         file = folder / FILE
-        file.write_text(format_properties(variables.settings), encoding="utf-8")
+        write_secret(file, format_properties(variables.settings))  # it may have passwords of stores
     except OSError as error:
         raise CommandFailed(
             f"{folder} cannot be written to: {error.strerror}. Give the volume to the user {os.getuid()}"

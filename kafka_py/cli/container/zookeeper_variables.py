@@ -85,6 +85,7 @@ def _client_port(member: re.Match[str]) -> str:
 def _extra(text: str) -> dict[str, str]:
     """`name=value name=value`"""
     pairs = [word.partition("=") for word in text.split()]
-    if wrong := [name for name, equals, _ in pairs if not equals]:
-        raise ConfigError(f"{EXTRA}: {wrong[0]!r} does not have the form name=value")
+    if wrong := [place for place, (_, equals, _) in enumerate(pairs, 1) if not equals]:
+        # Not the word itself: it may be a part of a password with a blank in it.
+        raise ConfigError(f"{EXTRA}: word {wrong[0]} does not have the form name=value")
     return {name: value for name, _, value in pairs}

@@ -20,11 +20,11 @@ from typing import Self
 from kafka_py.base.properties import format_properties, read_properties
 from kafka_py.cli.common.command import CommandFailed
 from kafka_py.cli.common.user_folders import user_folder
-from kafka_py.cli.common.whole_files import replace_text
+from kafka_py.cli.common.whole_files import replace_text, write_secret
 from kafka_py.cli.local_cluster.broker_view import Connect, plain_connection
 from kafka_py.cli.local_cluster.ports import HOST
 from kafka_py.cli.local_cluster.secured_socket import SecuredConnections
-from kafka_py.cli.local_cluster.security import ADMIN, write_secret
+from kafka_py.cli.local_cluster.security import ADMIN
 
 FILE = "cluster.json"
 ZOOKEEPER = "zookeeper"

@@ -10,7 +10,6 @@ client's certificate says who it is, so that a user is User:alice by every proto
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +18,7 @@ from kafka_py.base.chance import Chance
 from kafka_py.base.properties import format_properties, read_properties
 from kafka_py.cli.certificates.make_certificates import AUTHORITY_FILE, PASSWORD_FILE, TRUSTSTORE_FILE, make_files
 from kafka_py.cli.common.command import CommandFailed
+from kafka_py.cli.common.whole_files import write_secret
 
 PROTOCOLS = ("SSL", "SASL_PLAINTEXT", "SASL_SSL")
 BROKER, ADMIN = "broker", "admin"
@@ -160,12 +160,3 @@ def make(
             pass
         store_password = (folder / PASSWORD_FILE).read_text()
     return ClusterSecurity(protocol, folder, passwords, store_password, mechanisms)
-
-
-def write_secret(path: Path, text: str) -> None:
-    """A file that only its owner can read, from its first byte on; the old one stays until it is whole."""
-    fresh = path.with_name(f"{path.name}.new")
-    fresh.unlink(missing_ok=True)
-    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text)
-    fresh.replace(path)

@@ -15,11 +15,12 @@ from kafka_py.base.properties import format_properties
 from kafka_py.cli.common.client_properties import pairs
 from kafka_py.cli.common.command import CommandFailed, UsageError, run
 from kafka_py.cli.common.termination import Terminated, termination_as_exception
+from kafka_py.cli.common.whole_files import write_secret
 from kafka_py.cli.local_cluster import layout, state
 from kafka_py.cli.local_cluster.layout import LocalCluster
 from kafka_py.cli.local_cluster.processes import reap
 from kafka_py.cli.local_cluster.scram_accounts import create_accounts
-from kafka_py.cli.local_cluster.security import ACLS, ADMIN, PROTOCOLS, ClusterSecurity, make, write_secret
+from kafka_py.cli.local_cluster.security import ACLS, ADMIN, PROTOCOLS, ClusterSecurity, make
 from kafka_py.cli.local_cluster.starting import Starter, Wanted, plan
 from kafka_py.cli.local_cluster.stopping import STOP_TIMEOUT_S, keep_archive, stop_all
 from kafka_py.cli.umbrella.options import UmbrellaParser, folder_of

@@ -38,7 +38,7 @@ class BundleRequest:
 
     is_secret: IsSecret
     doctor: DoctorRequest | None = None
-    settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)  # with passwords
     logs: Sequence[str] = ()
     limits: BundleLimits = field(default_factory=BundleLimits)
 

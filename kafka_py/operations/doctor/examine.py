@@ -40,10 +40,10 @@ class DoctorRequest:
     each step.
     """
 
-    configs: Mapping[str, Any]
+    configs: Mapping[str, Any] = field(repr=False)  # with passwords
     zookeeper: str | None = None
     metrics: Sequence[str] = ()
-    client_files: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    client_files: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
     clock_topic: str | None = None
     timeout_s: float = 5.0
 

@@ -308,3 +308,13 @@ async def test_a_change_is_in_use_when_its_answer_comes(broker: LocalBroker) -> 
     assert log.config.segment_bytes == 6000
     assert await edit(broker, resource(BROKER, "0", ("log.cleaner.backoff.ms", SET, "3000"))) == [(0, None)]
     assert broker.server.node.config.log_cleaner_backoff_ms == 3000
+
+
+@on_broker()
+async def test_a_broker_s_id_with_leading_zeros_is_that_broker_and_no_other_znode(broker: LocalBroker) -> None:
+    assert await edit(broker, resource(BROKER, "00", ("log.cleaner.threads", SET, "2"))) == [(0, None)]
+    assert await broker.store.configs.of_entity("brokers/0") == {"log.cleaner.threads": "2"}
+    assert await value(broker, BROKER, "0", "log.cleaner.threads") == "2"
+    assert await replace(broker, BROKER, "000", {"log.cleaner.io.buffer.size": "1048576"}) == 0
+    assert await broker.store.configs.of_entity("brokers/0") == {"log.cleaner.io.buffer.size": "1048576"}
+    assert await broker.store.configs.entity_names("brokers") == ["0"]

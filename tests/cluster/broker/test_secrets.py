@@ -2,11 +2,14 @@
 
 import logging
 import random
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kafka_py.base.errors import ErrorCode
+from kafka_py.broker.settings.dynamic_passwords import DynamicPasswords
 from kafka_py.security.password_encoder import PasswordEncoder
 from kafka_py.testing.local_broker import LocalBroker, on_broker
 from kafka_py.wire.messages.alter_configs import AlterableConfig as Replacement
@@ -143,6 +146,106 @@ def test_passwords_are_stored_encrypted(everything_logged: pytest.LogCaptureFixt
         assert decoded("two", anew[name]) == SECRET
         assert broker.server._live.own == {name: SECRET, "log.cleaner.threads": "2"}
         assert_nowhere(broker, everything_logged)
+        await broker.stop()
+        await broker.start()  # with both secrets once more: nothing is left to do
+        assert await broker.store.configs.of_entity("brokers/0") == anew
+        assert broker.server._live.own == {name: SECRET, "log.cleaner.threads": "2"}
+        changes = [path for path in broker.zookeeper.tree() if path.startswith("/config/changes/")]
+        assert len(changes) == 3
+        await broker.stop()
+        await broker.start(password_encoder_secret="three", password_encoder_old_secret="four")
+        assert broker.server._live.own == {"log.cleaner.threads": "2"}
+        assert f"The dynamic setting {name} is ignored: Password could not be decoded" in everything_logged.text
+
+    scenario()
+
+
+def test_what_another_writes_while_passwords_are_encrypted_again_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """kafka-configs.sh --zookeeper may change the settings of a broker that has not registered yet."""
+    pytest.importorskip("cryptography")
+    name = PASSWORDS[0]
+    re_encoded = DynamicPasswords.re_encoded
+
+    @on_broker(password_encoder_secret="one")
+    async def scenario(broker: LocalBroker) -> None:
+        assert (await put(broker, "0", name, SECRET))[0] == 0
+        await broker.stop()
+        writes = [{"log.cleaner.threads": "2"}, {"log.cleaner.threads": "2", "log.cleaner.backoff.ms": "1"}]
+
+        async def while_others_write(self: DynamicPasswords, stored: Mapping[str, str]) -> dict[str, str] | None:
+            found = await re_encoded(self, stored)
+            if writes:
+                await broker.server.store.configs.change("brokers/0", {name: stored[name], **writes.pop(0)})
+            return found
+
+        monkeypatch.setattr(DynamicPasswords, "re_encoded", while_others_write)
+        await broker.start(password_encoder_secret="two", password_encoder_old_secret="one")
+        others = {"log.cleaner.threads": "2", "log.cleaner.backoff.ms": "1"}
+        assert broker.server._live.own == {name: SECRET, **others}
+        stored = await broker.store.configs.of_entity("brokers/0")
+        assert decoded("two", stored.pop(name)) == SECRET and stored == others
+
+    scenario()
+
+
+def test_a_password_may_be_a_reference_to_a_file(
+    everything_logged: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    """It is stored as it is (KIP-421), and looked up for passwords alone: other values are shown."""
+    pytest.importorskip("cryptography")
+    name, file = PASSWORDS[0], tmp_path / "secrets.properties"
+    file.write_text(f"key={SECRET}\n")
+    reference = f"${{file:{file}:key}}"
+    providers = {
+        "config_providers": "file",
+        "config_providers_file_class": "org.apache.kafka.common.config.provider.FileConfigProvider",
+    }
+
+    @on_broker(password_encoder_secret="one", **providers)
+    async def scenario(broker: LocalBroker) -> None:
+        broker.server.node.request_metrics.exchanges.look_again()
+        assert (await put(broker, "0", name, reference))[0] == 0
+        assert (await put(broker, "0", "metric.reporters", reference))[0] == 0
+        live = broker.server.node.live_config
+        assert live.current.originals[name] == SECRET
+        assert live.current.originals["metric.reporters"] == reference
+        assert decoded("one", (await broker.store.configs.of_entity("brokers/0"))[name]) == reference
+        file.write_text(f"key={SECRET}-2\n")
+        assert (await put(broker, "0", name, reference))[0] == 0
+        assert live.current.originals[name] == f"{SECRET}-2"
+        await broker.stop()
+        await broker.start()
+        assert broker.server.node.live_config.current.originals[name] == f"{SECRET}-2"
+        assert broker.server.node.live_config.own[name] == reference
+        file.unlink()
+        code, text = await put(broker, "0", name, reference)
+        assert (code, text) == (ErrorCode.INVALID_REQUEST, "Invalid config value for resource ConfigResource("
+                                f"type=BROKER, name='0'): Could not read properties from file {file}")  # fmt: skip
+        assert (await put(broker, "0", "log.cleaner.threads", "2"))[0] == ErrorCode.INVALID_REQUEST
+        await broker.store.configs.announce_change("brokers/0")
+        await broker.until(lambda: "A dynamic setting cannot be applied: Could not read" in everything_logged.text)
+        assert broker.server.node.live_config.current.originals[name] == f"{SECRET}-2"
+        answer = await described(broker, "0")
+        assert SECRET not in everything_logged.text and SECRET not in repr(answer)
+
+    scenario()
+
+
+def test_alter_configs_stores_passwords_encrypted(everything_logged: pytest.LogCaptureFixture) -> None:
+    pytest.importorskip("cryptography")
+    name = PASSWORDS[0]
+
+    @on_broker(password_encoder_secret="one")
+    async def scenario(broker: LocalBroker) -> None:
+        broker.server.node.request_metrics.exchanges.look_again()
+        changes = [Replacement(name=name, value=SECRET), Replacement(name="log.cleaner.threads", value="2")]
+        one = Replaced(resource_type=BROKER, resource_name="0", configs=changes)
+        answer = await broker.ask(AlterConfigsRequest(resources=[one], validate_only=False), 2)
+        assert answer.responses[0].error_code == 0
+        stored = await broker.store.configs.of_entity("brokers/0")
+        assert decoded("one", stored[name]) == SECRET
+        assert broker.server._live.own == {name: SECRET, "log.cleaner.threads": "2"}
+        assert_nowhere(broker, everything_logged, answer, await described(broker, "0"))
 
     scenario()
 

@@ -190,6 +190,31 @@ def test_the_broker_s_own_word_is_printed_as_the_classic_tool_does(
     ]
 
 
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        (["--add-config", "SCRAM-SHA-256=[iterations=8192,password=hun]ter2]"], "--add-config SCRAM-SHA-256=[hidden]"),
+        (["--add-config=listener.name.a.ssl.key.password=hunter2,log.cleaner.threads=2"],
+         "--add-config=listener.name.a.ssl.key.password=[hidden],log.cleaner.threads=2"),
+        (["--add-config", "com.example.token=hunter2"], "--add-config com.example.token=[hidden]"),
+        (["--add-config", "retention.ms=1,producer_byte_rate=[2],connection_creation_rate=3"],
+         "--add-config retention.ms=1,producer_byte_rate=[2],connection_creation_rate=3"),
+    ],
+)  # fmt: skip
+def test_an_error_repeats_the_command_line_without_passwords(
+    given: list[str], shown: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Failing:
+        def __init__(self, _: object) -> None:
+            raise KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+
+    monkeypatch.setattr("kafka_py.clients.admin.client.AdminClient", Failing)
+    common = ["--bootstrap-server", "b:1", "--alter", "--user", "alice"]
+    assert configs.main([*common, *given]) == 1
+    err = capsys.readouterr().err.splitlines()
+    assert err[0] == f"Error while executing config command with args '{' '.join(common)} {shown}'"
+    assert "hun" not in "".join(err)
+
 def test_settings_are_listed_in_the_order_of_a_java_hash_map() -> None:
     names = ["retention.ms", "segment.bytes", "cleanup.policy"]
     assert configs.in_hash_order(names) == ["cleanup.policy", "retention.ms", "segment.bytes"]

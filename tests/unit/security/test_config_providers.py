@@ -1,16 +1,20 @@
 """Values of settings that are kept elsewhere: directories with other files, and a user's own providers."""
 
 import os
+import re
 import sys
+import time
 import types
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kafka_py.base.errors import ConfigError
-from kafka_py.security.config_providers import resolved
+from kafka_py.security.config_providers import _replaced, resolved
 
 DIRECTORY = "org.apache.kafka.common.config.provider.DirectoryConfigProvider"
 
@@ -45,11 +49,14 @@ def test_only_files_of_the_directory_itself_are_given(tmp_path: Path) -> None:
 
 @pytest.fixture
 def own(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
+    asked: list[str] = []
+
     class Own:
         def configure(self, given: Mapping[str, str]) -> None:
             self.given = given
 
         def get(self, path: str) -> Mapping[str, Any]:
+            asked.append(path)
             if path == "fails":
                 raise RuntimeError("hush: the vault said no")
             return {"number": 5, "name": self.given["name"]}
@@ -59,6 +66,7 @@ def own(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
             raise KeyError("vault.address")
 
     module = types.ModuleType("own_providers")
+    module.asked = asked  # type: ignore[attr-defined]
     module.Own, module.Unready, module.Without = Own, Unready, type("Without", (), {})  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "own_providers", module)
     return module
@@ -67,6 +75,35 @@ def own(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
 def test_a_provider_of_ones_own_gets_its_parameters(own: types.ModuleType) -> None:
     found = through("own_providers.Own", config_providers_p_param_name="n", a="${p:x:name}", b="${p:number}:1")
     assert (found["a"], found["b"]) == ("n", "5:1")
+
+
+@pytest.mark.parametrize("text", ["${" + ":" * 200_000, "${" * 200_000, "${p:" * 100_000 + "}", "${x}" * 100_000])
+def test_a_long_text_without_references_takes_no_time(own: types.ModuleType, text: str) -> None:
+    """A client that may change settings may write it into a password."""
+    begun = time.process_time()
+    assert through("own_providers.Own", config_providers_p_param_name="n", a=text) == {
+        "a": text, "config.providers.p.param.name": "n",
+    }  # fmt: skip
+    assert time.process_time() - begun < 2
+
+
+@given(st.text("${}:xp", max_size=30))
+def test_references_are_found_as_javas_pattern_finds_them(text: str) -> None:
+    pattern = re.compile(r"\$\{([^}]*?):(([^}]*?):)?([^}]*?)\}")
+    expected = pattern.sub(lambda found: repr((found[0], found[1], found[3] or "", found[4])), text)
+    assert _replaced(text, lambda *found: repr(found)) == expected
+
+
+def test_a_path_is_asked_for_once(own: types.ModuleType) -> None:
+    """It may be a request to a server of secrets."""
+    through("own_providers.Own", config_providers_p_param_name="n", a="${p:x:name}${p:x:number}", b="${p:x:name}")
+    assert own.asked == ["x"]
+
+
+def test_without_a_path_no_file_of_the_current_folder_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "key").write_text("hush")
+    monkeypatch.chdir(tmp_path)
+    assert through(DIRECTORY, a="${p:key}", b="${p::key}") == {"a": "${p:key}", "b": "${p::key}"}
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
 """Stored passwords and config providers against samples that were made with the classes of Apache Kafka 2.8.2."""
 
+import base64
 import csv
 import json
 import random
+import time
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +60,73 @@ def test_what_is_encoded_is_decoded_with_the_same_secret_only(settings: EncoderS
         with pytest.raises(ConfigError) as failed:
             PasswordEncoder("other", random.randbytes).decode(text)
         assert "could not be decoded" in failed.value.message
+
+
+def changed(text: str, **fields: object) -> str:
+    """An encoded password with other fields."""
+    pairs = dict(pair.rpartition(":")[::2] for pair in text.split(","))
+    return ",".join(f"{name}:{value}" for name, value in {**pairs, **fields}.items())
+
+
+def test_salt_and_vector_are_new_each_time_and_as_long_as_java_s() -> None:
+    pytest.importorskip("cryptography")
+    for cipher, vector_bytes in (("AES/CBC/PKCS5Padding", 16), ("AES/GCM/NoPadding", 12)):
+        encoder = PasswordEncoder("secret", random.randbytes, EncoderSettings(cipher))
+        one, other = (
+            dict(pair.rpartition(":")[::2] for pair in encoder.encode("hunter2").split(",")) for _ in range(2)
+        )
+        for name, size in (("salt", 256), ("initializationVector", vector_bytes)):
+            assert one[name] != other[name] and len(base64.b64decode(one[name])) == size
+
+
+def test_the_length_of_a_password_is_checked() -> None:
+    pytest.importorskip("cryptography")
+    encoder = PasswordEncoder("secret", random.randbytes)
+    with pytest.raises(ConfigError, match="sanity check of length failed"):
+        encoder.decode(changed(encoder.encode("hunter2"), passwordLength=8))
+
+
+def test_every_byte_of_a_padding_is_checked() -> None:
+    pytest.importorskip("cryptography")
+    encoder = PasswordEncoder("secret", random.randbytes, EncoderSettings("AES/CBC/NoPadding"))
+    for end, is_padding in (("\x03\x03\x03", True), ("\x02\x03\x03", False), ("\x11\x11\x11", False), ("\0", False)):
+        text = encoder.encode("x" * (16 - len(end)) + end)
+        padded = changed(text, cipherAlgorithm="AES/CBC/PKCS5Padding", passwordLength=13)
+        if is_padding:
+            assert encoder.decode(padded) == "x" * 13
+        else:
+            with pytest.raises(ConfigError, match=r"could not be decoded$"):
+                encoder.decode(padded)
+
+
+@pytest.mark.parametrize(
+    "fields", [{"iterations": 10**12}, {"iterations": 0}, {"keyLength": 8 << 30}, {"keyLength": 0}, {"keyLength": 129}]
+)
+def test_a_key_that_would_take_hours_is_not_derived(fields: dict[str, object]) -> None:
+    pytest.importorskip("cryptography")
+    encoder = PasswordEncoder("secret", random.randbytes)
+    begun = time.process_time()
+    with pytest.raises(ConfigError, match=r"could not be decoded$"):
+        encoder.decode(changed(encoder.encode("hunter2"), **fields))
+    assert time.process_time() - begun < 1
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        EncoderSettings(key_length=100),
+        EncoderSettings(key_length=64),
+        EncoderSettings("DESede/CBC/PKCS5Padding", key_length=512),
+        EncoderSettings("AES/CBC/NoPadding"),
+        EncoderSettings("AES/ECB/PKCS5Padding"),
+        EncoderSettings(key_factory="PBKDF2WithHmacMD5"),
+    ],
+)
+def test_settings_that_cannot_encrypt_are_named_without_the_password(settings: EncoderSettings) -> None:
+    pytest.importorskip("cryptography")
+    with pytest.raises(ConfigError, match=r"password\.encoder\.") as failed:
+        PasswordEncoder("secret", random.randbytes, settings).encode("hunter2")
+    assert "hunter2" not in failed.value.message
 
 
 @pytest.mark.parametrize("text", ["", "x", "keyLength:128,salt:*"])

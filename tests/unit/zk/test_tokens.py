@@ -51,3 +51,16 @@ async def test_without_its_parents_no_token_is_written(store: ZkStore, zk: FakeZ
     with pytest.raises(NoNode):
         await store.tokens.write(TOKEN, ABSENT)
     assert await store.tokens.ids() == []
+
+
+@on_fake
+async def test_a_parent_of_notifications_that_was_deleted_is_created_again(store: ZkStore, zk: FakeZookeeper) -> None:
+    await store.tokens.ensure_paths()
+    assert await store.tokens.write(TOKEN, ABSENT) == 0
+    await store.znodes.delete_recursive("/delegation_token/token_changes")
+    assert await store.tokens.write(TOKEN, 0) == 1
+    assert changes(zk) == [b"id"]
+    await store.znodes.delete_recursive("/delegation_token/token_changes")
+    assert await store.tokens.remove("id", 1)
+    assert changes(zk) == [b"id"]
+    assert await store.tokens.ids() == []

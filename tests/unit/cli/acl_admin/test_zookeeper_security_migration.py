@@ -172,3 +172,27 @@ def test_after_a_failure_nothing_more_is_asked_for(method):
         assert len(asked) <= PIPELINE_WIDTH
 
     asyncio.run(run())
+
+
+def test_a_controller_that_vanishes_meanwhile_is_not_replaced_by_a_znode_that_nobody_removes():
+    """A persistent /controller would keep every broker from the election."""
+
+    async def run():
+        server = FakeZookeeper()
+        session = await fill(server)
+        await session.create("/controller", b"{}", ephemeral=True)
+        tool = server.session()
+        await tool.connect()
+        migration = Migration(tool, is_secure=True)
+        real = migration._set_recursively
+
+        async def with_a_broker_that_dies(root: str) -> None:
+            if root == "/config":
+                await session.close()
+            await real(root)
+
+        migration._set_recursively = with_a_broker_that_dies
+        await migration.run(checks_paths=False)
+        assert "/controller" not in server.tree()
+
+    asyncio.run(run())

@@ -50,11 +50,28 @@ def test_secrets_are_readable_by_their_owner_alone(tmp_path: Path) -> None:
         assert path.name in public or stat.S_IMODE(path.stat().st_mode) == 0o600, path.name
 
 
+def test_files_that_are_there_are_replaced_and_not_written_through(tmp_path: Path) -> None:
+    """One that everyone can read would stay so, and a link would have the key written to another place."""
+    outside = tmp_path / "outside"
+    outside.write_text("kept")
+    folder = tmp_path / "made"
+    folder.mkdir()
+    (folder / "broker.p12").write_text("old")
+    (folder / "broker.p12").chmod(0o644)
+    (folder / "broker-key.pem").symlink_to(outside)
+    main(["--directory", str(folder)])
+    for name in ("broker.p12", "broker-key.pem"):
+        assert not (folder / name).is_symlink() and stat.S_IMODE((folder / name).stat().st_mode) == 0o600
+    assert outside.read_text() == "kept"
+
+
 def test_what_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="directory"):
         main(["--brokers", "b"])
     with pytest.raises(CommandFailed, match="cannot be the name of a file"):
         main(["--directory", str(tmp_path), "--clients", "../x"])
+    with pytest.raises(CommandFailed, match="cannot be the name of a file"):
+        main(["--directory", str(tmp_path), "--brokers", "x/../../y"])
     (tmp_path / "file").write_text("")
     with pytest.raises(CommandFailed, match=r"file/made: Not a directory"):
         main(["--directory", str(tmp_path / "file" / "made")])

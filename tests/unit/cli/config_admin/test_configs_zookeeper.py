@@ -2,14 +2,16 @@
 
 import asyncio
 import json
+import os
 from collections.abc import Awaitable, Callable
 
 import pytest
 
 from kafka_py.base.errors import ConfigError, KafkaError
 from kafka_py.cli.common.command import Refused
-from kafka_py.cli.config_admin.configs_zookeeper import alter, describe
+from kafka_py.cli.config_admin.configs_zookeeper import alter, describe, with_encoded_passwords
 from kafka_py.cli.config_admin.entities import Changes, Entity
+from kafka_py.security.password_encoder import PasswordEncoder
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.zk.store import ZkStore
 from kafka_py.zk.topics import ReplicaAssignment, TopicAssignment
@@ -18,6 +20,7 @@ from kafka_py.zk.znodes import BrokerEndpoint, BrokerIdZNode
 TOPIC = Entity("topics", "t")
 RATE = "leader.replication.throttled.rate"
 BACKOFF = "log.cleaner.backoff.ms"
+PASSWORD = "listener.name.a.ssl.keystore.password"
 
 
 def run(*steps: Callable[[ZkStore], Awaitable[object]]) -> FakeZookeeper:
@@ -111,9 +114,13 @@ def test_what_a_broker_cannot_change_is_refused() -> None:
     for added, error, says in (
         ({"log.dirs": "/x"}, ConfigError, "Cannot update these configs dynamically"),
         ({BACKOFF: "x"}, ConfigError, BACKOFF),
-        ({"listener.name.a.ssl.keystore.password": "hunter2"}, Refused, "is a password"),
-        ({"listener.name.a.plain.sasl.jaas.config": "hunter2"}, Refused, "is a password"),
-        ({"sasl.jaas.config": "hunter2"}, Refused, "is a password"),
+        ({"password.encoder.secret": "hunter2", "password.encoder.iterations": "x", PASSWORD: "hunter2"}, ConfigError,
+         "password.encoder.iterations"),
+        ({"password.encoder.secret": "hunter2", "delegation.token.secret.key": "hunter2"}, ConfigError,
+         "Cannot update these configs dynamically"),
+        ({"listener.name.a.ssl.keystore.password": "hunter2"}, Refused, "password.encoder.secret must be"),
+        ({"listener.name.a.plain.sasl.jaas.config": "hunter2"}, Refused, "password.encoder.secret must be"),
+        ({"sasl.jaas.config": "hunter2"}, Refused, "password.encoder.secret must be"),
     ):
         with pytest.raises(error, match=says) as refused:
             run(change(Entity("brokers", "7"), added))
@@ -128,3 +135,33 @@ def test_what_is_stored_already_is_not_looked_at() -> None:
         change(Entity("brokers", "1"), {RATE: "1000"}),
     )
     assert json.loads(server.tree()["/config/brokers/1"] or b"")["config"] == {**stored, RATE: "1000"}
+
+
+def test_passwords_are_encrypted_as_the_command_line_says_which_is_not_stored() -> None:
+    """So that a broker whose key store is dynamic can start at all."""
+    added = {
+        PASSWORD: "hunter2", "listener.name.a.ssl.keystore.type": "PKCS12", "password.encoder.secret": "encoder-secret",
+        "password.encoder.iterations": "2000", "password.encoder.key.length": "256",
+    }  # fmt: skip
+    server = run(change(Entity("brokers", "7"), added))
+    stored = json.loads(server.tree()["/config/brokers/7"] or b"")["config"]
+    assert stored.keys() == {PASSWORD, "listener.name.a.ssl.keystore.type"}
+    assert stored["listener.name.a.ssl.keystore.type"] == "PKCS12"
+    assert "iterations:2000" in stored[PASSWORD] and "keyLength:256" in stored[PASSWORD]
+    assert PasswordEncoder("encoder-secret", os.urandom).decode(stored[PASSWORD]) == "hunter2"
+    assert not any(secret in repr(server.tree()) for secret in ("hunter2", "encoder-secret"))
+
+
+def test_settings_of_the_encoder_alone_change_nothing_and_are_not_stored() -> None:
+    server = run(change(Entity("brokers", "7"), {"password.encoder.secret": "encoder-secret", BACKOFF: "1"}))
+    assert json.loads(server.tree()["/config/brokers/7"] or b"")["config"] == {BACKOFF: "1"}
+
+
+def test_passwords_of_all_brokers_are_refused() -> None:
+    wanted = Changes({PASSWORD: "hunter2", "password.encoder.secret": "encoder-secret"}, [])
+    with pytest.raises(ConfigError, match="at default cluster level"):
+        with_encoded_passwords(wanted, Entity("brokers", ""))
+
+
+def test_a_broker_s_id_with_leading_zeros_is_that_broker() -> None:
+    assert "/config/brokers/7" in run(change(Entity("brokers", "007"), {BACKOFF: "1"})).tree()

@@ -42,7 +42,8 @@ def test_a_member_of_an_ensemble_knows_the_others_and_its_own_port() -> None:
         ({"ZOO_SERVERS": SERVERS}, "lists the servers 1, 2: set ZOO_MY_ID"),
         ({"ZOO_SERVERS": SERVERS, "ZOO_MY_ID": "3"}, "ZOO_MY_ID=3 is not among the servers 1, 2"),
         ({"ZOO_SERVERS": "zoo1:2888:3888"}, "'zoo1:2888:3888' does not have the form"),
-        ({"ZOO_CFG_EXTRA": "skipACL"}, "'skipACL' does not have the form name=value"),
+        ({"ZOO_CFG_EXTRA": "skipACL"}, "word 1 does not have the form name=value"),
+        ({"ZOO_CFG_EXTRA": "ssl.keyStore.password=my secret"}, "^[^y]*word 2 does not have the form name=value$"),
     ],
 )
 def test_a_wrong_variable_is_named(environment: Mapping[str, str], words: str) -> None:
@@ -59,6 +60,7 @@ def test_the_files_are_in_the_data_directory_whose_number_stays(tmp_path: Path) 
     given = {"ZOO_SERVERS": SERVERS, "ZOO_DATA_DIR": str(tmp_path / "data")}
     first = settings({**given, "ZOO_MY_ID": "1"})
     assert read_properties(write_files(first)) == first.settings
+    assert write_files(first).stat().st_mode & 0o777 == 0o600  # ZOO_CFG_EXTRA may have passwords of stores
     assert (tmp_path / "data" / "myid").read_text() == "1\n"
     write_files(first)
     with pytest.raises(CommandFailed, match="has the data of server 1, but ZOO_MY_ID is 2"):

@@ -94,7 +94,8 @@ def test_security_replaces_that_of_another_protocol_and_nothing_else(tmp_path: P
     found = read_properties(path)
     assert (found["num.partitions"], found["ssl.client.auth"]) == ("9", "required")
     assert found["listeners"] == "SSL://127.0.0.1:9092"
-    assert [stat.S_IMODE(each.stat().st_mode) for each in (path, path.parent)] == [0o600, 0o700]
+    closed = (path, path.parent, tmp_path / "zookeeper")
+    assert [stat.S_IMODE(each.stat().st_mode) for each in closed] == [0o600, 0o700, 0o700]
     layout.make_folders(tmp_path, secured, {"num.partitions": "5"})
     assert read_properties(path)["super.users"] == "User:a", "settings that are set do not open a cluster"
     layout.make_folders(tmp_path, cluster, {}, {})

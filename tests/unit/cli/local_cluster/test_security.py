@@ -10,6 +10,7 @@ pytest.importorskip("cryptography")
 from kafka_py.base.properties import read_properties
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.cli.common.command import CommandFailed
+from kafka_py.cli.common.whole_files import write_secret
 from kafka_py.cli.local_cluster.security import (
     OAUTHBEARER,
     PLAIN,
@@ -19,7 +20,6 @@ from kafka_py.cli.local_cluster.security import (
     SCRAM_512,
     login_entry,
     make,
-    write_secret,
 )
 from kafka_py.clients.admin.configs import AdminOptions
 from kafka_py.clients.environment import SYSTEM
@@ -50,6 +50,18 @@ def test_only_the_owner_can_read_what_is_secret(tmp_path: Path) -> None:
     public = {"authority.pem", "truststore.p12"} | {f"{name}-certificate.pem" for name in ("broker", "admin", "bob")}
     for path in folder.iterdir():
         assert path.name in public or stat.S_IMODE(path.stat().st_mode) == 0o600, path.name
+
+
+def test_what_an_interrupted_write_has_left_is_not_written_through(tmp_path: Path) -> None:
+    outside, path = tmp_path / "outside", tmp_path / "bob.properties"
+    outside.write_text("kept")
+    (tmp_path / "bob.properties.new").symlink_to(outside)
+    write_secret(path, "x=y\n")
+    assert path.read_text() == "x=y\n" and not path.is_symlink() and outside.read_text() == "kept"
+    (tmp_path / "bob.properties.new").write_text("part")
+    (tmp_path / "bob.properties.new").chmod(0o644)
+    write_secret(path, "x=z\n")
+    assert path.read_text() == "x=z\n" and stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_passwords_and_authority_stay_when_it_is_made_again(tmp_path: Path) -> None:

@@ -2,7 +2,12 @@
 
 import pytest
 
+from kafka_py.base.chance import Chance
+from kafka_py.base.clock import SYSTEM_CLOCK
+from kafka_py.base.errors import ConfigError
 from kafka_py.security.sasl.gssapi_exchange import KerberosFailed
+from kafka_py.security.sasl.kerberos_settings import kerberos_entry
+from kafka_py.security.zookeeper import kerberos_login
 from kafka_py.security.zookeeper.kerberos_login import KerberosLogin
 from kafka_py.zk.secured.digest_md5 import LoginFailed
 
@@ -82,3 +87,27 @@ def test_a_server_that_insists_on_a_layer_is_refused():
     exchange.respond(b"reply")
     with pytest.raises(LoginFailed, match="security layer"):
         exchange.respond(b"offer")
+
+
+@pytest.mark.parametrize("keytab", [None, "/etc/zk.keytab"])
+def test_keys_are_looked_for_at_the_start_and_tickets_are_not(keytab, monkeypatch):
+    """A keytab that has no such key is named by the start that fails, and not by each attempt to connect."""
+    asked = []
+
+    class NoKeys:
+        def __init__(self, setting):
+            self.setting = setting
+
+        def acceptor(self, entry):
+            asked.append(entry.keytab)
+            raise ConfigError(f"{self.setting}: no key")
+
+    monkeypatch.setattr(kerberos_login, "KerberosLibrary", NoKeys)
+    own_key = {"useKeyTab": "true", "keyTab": keytab, "principal": "kafka/b1@R"}
+    entry = kerberos_entry(own_key if keytab else {"useTicketCache": "true"})
+    if keytab is None:
+        kerberos_login.kerberos_login(entry, "zookeeper", "section Client", Chance(1), SYSTEM_CLOCK)
+    else:
+        with pytest.raises(ConfigError, match="section Client: no key"):
+            kerberos_login.kerberos_login(entry, "zookeeper", "section Client", Chance(1), SYSTEM_CLOCK)
+    assert asked == ([] if keytab is None else [keytab])

@@ -42,6 +42,15 @@ def test_protected_znodes_have_the_list_of_2_8_and_others_are_open(path, expecte
     assert access_list_of(path, protected=False) == OPEN
 
 
+def test_lists_as_zookeepers_shell_shows_them():
+    def shown(entries):
+        return [(entry.scheme, entry.id, entry.letters) for entry in entries]
+
+    assert shown(OPEN) == [("world", "anyone", "cdrwa")]
+    assert shown(CREATOR_ONLY) == [("auth", "", "cdrwa")]
+    assert shown(CREATOR_AND_READERS) == [("auth", "", "cdrwa"), ("world", "anyone", "r")]
+
+
 def test_only_secrets_are_kept_from_readers_and_only_old_consumers_have_an_open_znode():
     templates = [*TOP_LEVEL_PATHS, *table()]
     hidden = {path for path in templates if access_list_of(path, protected=True) == CREATOR_ONLY}

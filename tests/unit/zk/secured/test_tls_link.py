@@ -63,6 +63,20 @@ def test_another_name_is_refused_and_the_setting_named(serve):
     assert "zookeeper.ssl.endpoint.identification.algorithm" in failure
 
 
+def test_only_for_another_name_a_second_connection_is_tried(serve):
+    dial, _ = serve("zk.example")
+    dials, failures = [], []
+
+    def counted():
+        dials.append(dial())
+        return dials[-1]
+
+    with pytest.raises(ssl.SSLCertVerificationError):
+        TlsLink(ssl.create_default_context(), failures.append).connect(counted, "zk.example", "10.1.2.3", 2182)
+    assert len(dials) == len(failures) == 1
+    assert "zookeeper.ssl.truststore.location" in failures[0]
+
+
 def test_no_name_is_checked_where_the_settings_say_so(serve):
     dial, client = serve("other.example")
     client.check_hostname = False
