@@ -17,7 +17,7 @@ from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import EncodedResponse, RequestContext
 from kafka_py.broker.requests.throttling import mutations_of
 from kafka_py.controller.topic_names import is_internal
-from kafka_py.security.acls.authorization import ALLOW_ALL, Audit, authorized_operations
+from kafka_py.security.acls.authorization import ALLOW_ALL, MOST_ALLOWED_AT_ONCE, Audit, authorized_operations
 from kafka_py.security.acls.vocabulary import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.wire.frames import encode_response_in_turns
 from kafka_py.wire.messages.metadata import (
@@ -63,11 +63,16 @@ def _answer(node: Node, context: RequestContext, request: MetadataRequest) -> ob
     if missing:
         return _with_creation(node, context, request, names, missing)
     partitions = _partition_count(node, names)
-    if partitions > _AT_ONCE:
+    if partitions > _AT_ONCE or _are_many(node, names):
         return _large(node, context, request, names)
     context.has_short_answer = partitions + len(names) <= _AT_ONCE
     topics = [_asked(node, node.metadata, context, request, name) for name in names]
     return _response(node, node.metadata, context, request, topics)
+
+
+def _are_many(node: Node, names: list[str]) -> bool:
+    """Whether so many topics are built in turns; where each of them may be denied, and logged, these are fewer."""
+    return len(names) > (_AT_ONCE if node.authorizer is ALLOW_ALL else MOST_ALLOWED_AT_ONCE)
 
 
 def _partition_count(node: Node, names: list[str]) -> int:
@@ -165,10 +170,13 @@ async def _with_creation(
 ) -> MetadataResponse:
     """Creates the topics that may be created, then responds for all."""
     visible: list[str] = []
-    async for some in sliced(missing):
-        visible += [name for name in some if _may_describe(node, context, name)]
+    turn = Turn(node.clock)
+    for name in missing:
+        await turn.maybe_yield()
+        if _may_describe(node, context, name):
+            visible.append(name)
     outcome = await _create_all(node, context, request, visible)
-    if len(names) > _AT_ONCE or _partition_count(node, names) > _AT_ONCE:
+    if _are_many(node, names) or _partition_count(node, names) > _AT_ONCE:
         return await _built(node, context, request, names, outcome)
     topics = [_named(node, node.metadata, context, request, name, outcome) for name in names]
     return _response(node, node.metadata, context, request, topics)
