@@ -196,7 +196,7 @@ def _named(
     code = absent.get(name)
     if code is None or metadata.has_topic(name):
         return _asked(node, metadata, context, request, name, with_partitions=with_partitions)
-    return _failed(name, code)
+    return _failed(node, context, request, name, code)
 
 
 async def _create_all(
@@ -243,7 +243,7 @@ def _asked(
     if not _may_describe(node, context, name, Audit.ALWAYS):
         return MetadataResponseTopic(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, name=name, partitions=[])
     if not metadata.has_topic(name):
-        return _failed(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return _failed(node, context, request, name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     described = metadata.partitions_of(name).items() if with_partitions else ()
     listener, meaning = context.listener_name, METADATA[context.api_version]
     topic = MetadataResponseTopic(
@@ -253,13 +253,25 @@ def _asked(
         is_internal=is_internal(name),
         partitions=[_partition(metadata, listener, meaning, number, info) for number, info in described],
     )
+    return _with_operations(node, context, request, topic, name)
+
+
+def _failed(
+    node: Node, context: RequestContext, request: MetadataRequest, name: str, code: ErrorCode
+) -> MetadataResponseTopic:
+    """A topic that is missing, or may not be created."""
+    topic = MetadataResponseTopic(error_code=code, name=name, is_internal=is_internal(name), partitions=[])
+    if code is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+        return topic
+    return _with_operations(node, context, request, topic, name)
+
+
+def _with_operations(
+    node: Node, context: RequestContext, request: MetadataRequest, topic: MetadataResponseTopic, name: str
+) -> MetadataResponseTopic:
     if request.include_topic_authorized_operations:
         topic.topic_authorized_operations = authorized_operations(node.authorizer, context, ResourceType.TOPIC, name)
     return topic
-
-
-def _failed(name: str, code: ErrorCode) -> MetadataResponseTopic:
-    return MetadataResponseTopic(error_code=code, name=name, is_internal=is_internal(name), partitions=[])
 
 
 def _partition(

@@ -125,7 +125,7 @@ def _is_transactional(records: memoryview | object | None) -> bool:
 
 
 def _check_id(node: Node, context: RequestContext, request: ProduceRequest) -> None:
-    """Raises KafkaError for a large request with transactional batches; with acks=0 the connection is closed as well."""
+    """Raises KafkaError for a large request with transactional batches; with acks=0 it closes the connection first."""
     no_transaction = transactions.producer_refusal(node, context, request.transactional_id)
     if no_transaction is None:
         return

@@ -160,3 +160,50 @@ async def test_a_request_with_another_type_of_resource_is_refused_as_a_whole(bro
         answered = answer.results if key is ApiKey.DESCRIBE_CONFIGS else answer.responses
         assert [row.error_code for row in answered] == [ErrorCode.INVALID_REQUEST] * 2
     assert recorder.asked == []
+
+
+@on_broker(**ONE_BROKER)
+async def test_the_operations_on_a_missing_topic_are_told_unless_it_is_denied(broker: LocalBroker) -> None:
+    write, create = (Operation.WRITE, ResourceType.TOPIC), (Operation.CREATE, ResourceType.TOPIC)
+    cluster, describe = (Operation.CREATE, ResourceType.CLUSTER), (Operation.DESCRIBE, ResourceType.TOPIC)
+    none = -2147483648
+    for denied, creates, code, told in (
+        ((write,), False, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 3576 - (1 << Operation.WRITE)),
+        ((create, cluster), True, ErrorCode.TOPIC_AUTHORIZATION_FAILED, none),
+        ((describe,), True, ErrorCode.TOPIC_AUTHORIZATION_FAILED, none),
+        ((write,), True, ErrorCode.LEADER_NOT_AVAILABLE, 3576 - (1 << Operation.WRITE)),
+    ):
+        broker.server.node.authorizer = Recorder(denied)
+        request = {"topics": [{"name": "n"}], "include_topic_authorized_operations": True,
+                   "allow_auto_topic_creation": creates}  # fmt: skip
+        (row,) = (await broker.ask(made(APIS[ApiKey.METADATA].request, request), 9)).topics
+        assert (row.error_code, row.topic_authorized_operations) == (code, told)
+
+
+@on_broker(**ONE_BROKER)
+async def test_without_describe_configs_a_result_of_create_topics_has_neither_id_nor_settings(
+    broker: LocalBroker,
+) -> None:
+    """The code of the settings is told of refused topics as well, and taken back where the creation fails later."""
+    create, cluster = (Operation.CREATE, ResourceType.TOPIC), (Operation.CREATE, ResourceType.CLUSTER)
+    configs = (Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC)
+    denied_topic = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+    async def results(denied: tuple[Denied, ...], *names: str, timeout_ms: int = 1000) -> list[tuple[int, ...]]:
+        topics = [{"name": name, "num_partitions": 1, "replication_factor": 1} for name in names]
+        request = made(APIS[ApiKey.CREATE_TOPICS].request, {"topics": topics, "timeout_ms": timeout_ms})
+        broker.server.node.authorizer = Recorder(denied)
+        answer = await broker.ask(request, 7)
+        return [
+            (row.error_code, row.topic_config_error_code, row.num_partitions, len(row.configs) > 0,
+             row.topic_id != ZERO_UUID)
+            for row in answer.topics
+        ]  # fmt: skip
+
+    assert await results((), "a") == [(0, 0, 1, True, True)]
+    assert await results((configs,), "b") == [(0, denied_topic, -1, False, False)]
+    assert await results((configs, create, cluster), "c") == [(denied_topic, denied_topic, -1, False, False)]
+    assert await results((create, cluster), "c") == [(denied_topic, 0, -1, False, False)]
+    assert await results((configs,), "c", "c") == [(ErrorCode.INVALID_REQUEST, denied_topic, -1, False, False)]
+    assert await results((configs,), "a") == [(ErrorCode.TOPIC_ALREADY_EXISTS, 0, -1, False, False)]
+    assert await results((), "d", timeout_ms=0) == [(ErrorCode.REQUEST_TIMED_OUT, 0, -1, False, True)]

@@ -208,6 +208,39 @@ def test_a_plug_in_without_a_rule_for_any_resource_has_that_of_its_acls() -> Non
     asyncio.run(plugin.close())
 
 
+class Coroutine:
+    """A plug-in whose answer is a coroutine, which is true whatever it would say."""
+
+    async def allows(self, *_: object) -> bool:
+        return False
+
+
+class CoroutineOnAny(WithAcls):
+    """The same for any resource."""
+
+    async def allows_on_any(self, *_: object) -> bool:
+        return False
+
+
+@pytest.mark.parametrize("plugin", [Coroutine, CoroutineOnAny])
+def test_a_plug_in_that_would_have_to_be_awaited_is_refused(plugin: type) -> None:
+    with pytest.raises(ConfigError, match="must not be a coroutine function"):
+        PluginAuthorizer.load(f"{__name__}:{plugin.__name__}", {})
+    assert PluginAuthorizer.load(f"{__name__}:{WithAcls.__name__}", {}).allows_on_any(Client(), READ, TOPIC)
+
+
+def test_the_acls_of_a_plug_in_have_hosts_as_java_writes_them() -> None:
+    class Local(WithAcls):
+        def acls(self) -> list[AclBinding]:
+            denial = AclEntry("User:*", "0:0:0:0:0:0:0:1", READ, Permission.DENY)
+            everything = ResourcePattern(TOPIC, "*")
+            return [AclBinding(FOO, ALLOWS_ALICE), AclBinding(everything, denial)]
+
+    plugin = PluginAuthorizer(Local())
+    assert plugin.allows_on_any(Client(), READ, TOPIC)
+    assert not plugin.allows_on_any(Client(host="::1"), READ, TOPIC)
+
+
 def test_the_authorizer_of_the_security_page() -> None:
     page = (Path(__file__).parents[4] / "docs" / "security.md").read_text()
     (code,) = [each for each in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "OnlyReaders" in each]
