@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
+from itertools import islice
 
 from kafka_py.base.chance import Chance
 from kafka_py.base.clock import Clock
@@ -129,7 +130,10 @@ class AclKeeper:
         found: list[dict[AclBinding, None]] = [{} for _ in filters]
         changes: dict[ResourcePattern, Change] = {}
         turn = Turn(self._clock)
-        named = [pattern for each in filters for pattern in each.pattern.named()]
+        named: list[ResourcePattern] = []
+        for each in filters:
+            named += each.pattern.named()
+            await turn.maybe_yield()
         for pattern in dict.fromkeys([*self.index.patterns(), *named]):
             matching = [number for number, each in enumerate(filters) if each.pattern.matches(pattern)]
             if matching and self._knows(pattern):
@@ -201,13 +205,26 @@ def _without(
     filters: list[tuple[AclFilter, dict[AclBinding, None]]],
     entries: tuple[AclEntry, ...],
 ) -> list[AclEntry]:
-    """The entries that no filter selects. The others are noted with the first filter that does."""
+    """The entries that no filter selects. The others are noted with the first filter that does.
+
+    Filters are found by the entry, or by the principal that they name: a command that removes the entries of a thousand
+    principals from one pattern has a thousand filters.
+    """
+    exact: dict[tuple[object, ...], int] = {}
+    others: dict[str | None, list[int]] = {}
+    for number, (each, _) in enumerate(filters):
+        if each.entry.is_exact:
+            exact.setdefault(each.entry, number)
+        else:
+            others.setdefault(each.entry.principal, []).append(number)
     kept = []
     for entry in entries:
-        for each, found in filters:
-            if each.entry.matches(entry):
-                found[AclBinding(pattern, entry)] = None
-                break
+        selecting = [exact[entry]] if entry in exact else []
+        for principal in (entry.principal, None):
+            matching = (number for number in others.get(principal, ()) if filters[number][0].entry.matches(entry))
+            selecting += islice(matching, 1)
+        if selecting:
+            filters[min(selecting)][1][AclBinding(pattern, entry)] = None
         else:
             kept.append(entry)
     return kept

@@ -103,6 +103,47 @@ async def test_what_one_broker_adds_and_removes_the_other_follows(
 
 
 @brokers
+async def test_an_entry_is_in_the_result_of_the_first_filter_that_selects_it(
+    one: AclKeeper, _other: AclKeeper, _zk: FakeZookeeper
+) -> None:
+    bob = READ._replace(principal="User:bob")
+    foo = PatternFilter(ResourceType.TOPIC, "foo", PatternType.LITERAL)
+    exact, alices, reads = EntryFilter(*READ), EntryFilter("User:alice"), EntryFilter(operation=Operation.READ)
+    for filters, numbers in (
+        ((exact, alices, reads), {READ: 0, WRITE: 1, bob: 2}),
+        ((reads, alices, exact), {READ: 0, WRITE: 1, bob: 0}),
+        ((alices, exact, reads), {READ: 0, WRITE: 0, bob: 2}),
+        ((exact, exact), {READ: 0}),
+        ((EntryFilter(host="1.1.1.1"), EntryFilter("User:carol"), alices), {READ: 2, WRITE: 2}),
+    ):
+        await one.add([AclBinding(FOO, each) for each in (READ, WRITE, bob)])
+        removed = await one.remove([AclFilter(foo, each) for each in filters])
+        found = {each.binding.entry: number for number, rows in enumerate(removed) for each in rows}
+        assert found == numbers
+        assert set(one.index.of(FOO).entries) == {READ, WRITE, bob} - numbers.keys()
+
+
+@brokers
+async def test_to_remove_the_entries_of_many_principals_each_entry_is_looked_at_once(
+    one: AclKeeper, _other: AclKeeper, _zk: FakeZookeeper
+) -> None:
+    """Each by each it were a million comparisons on the event loop for a thousand principals."""
+    entries = [READ._replace(principal=f"User:{number}") for number in range(300)]
+    foo = PatternFilter(ResourceType.TOPIC, "foo", PatternType.LITERAL)
+    for filters in (
+        [EntryFilter(*each) for each in entries], [EntryFilter(each.principal) for each in entries],
+    ):
+        await one.add([AclBinding(FOO, each) for each in entries])
+        compared: list[AclEntry] = []
+        matches = EntryFilter.matches
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(EntryFilter, "matches", lambda self, entry: compared.append(entry) or matches(self, entry))  # noqa: B023
+            removed = await one.remove([AclFilter(foo, each) for each in filters])
+        assert [[each.binding.entry for each in rows] for rows in removed] == [[each] for each in entries]
+        assert len(compared) <= len(entries)
+
+
+@brokers
 async def test_what_exists_is_not_announced_again(one: AclKeeper, other: AclKeeper, zk: FakeZookeeper) -> None:
     await one.add([AclBinding(FOO, READ)])
     version = one.index.of(FOO).version
