@@ -228,14 +228,51 @@ async def test_entries_of_another_version_stop_the_start(store: ZkStore, zk: Fak
 
 
 @on_fake
-async def test_prefixed_patterns_are_refused_where_brokers_do_not_know_them(store: ZkStore, zk: FakeZookeeper) -> None:
+async def test_prefixed_patterns_are_not_added_where_brokers_do_not_know_them_but_those_that_exist_count(
+    store: ZkStore, zk: FakeZookeeper
+) -> None:
+    """Otherwise an older inter-broker protocol would end all denials of prefixed patterns."""
+    denial = READ._replace(permission=Permission.DENY)
+    former = keeper_of(store)
+    await former.start()
+    await former.add([AclBinding(PREFIXED, denial)])
     keeper = keeper_of(store, with_prefixed=False)
     await keeper.start()
+    assert keeper.index.of(PREFIXED).entries == (denial,)
+    more = PREFIXED._replace(name="bar")
+    await former.add([AclBinding(more, denial)])
+    await until(lambda: keeper.index.of(more).entries)
+    await former.close()
     error, fine = await keeper.add([AclBinding(PREFIXED, READ), AclBinding(FOO, READ)])
     assert fine is None and error is not None
     assert (error.code, error.message) == (ErrorCode.INVALID_REQUEST, "Failed to create ACL")
-    assert await keeper.remove([AclFilter(PatternFilter(ResourceType.TOPIC, "foo", PatternType.PREFIXED))]) == [[]]
+    ((removed,),) = await keeper.remove([AclFilter(PatternFilter(ResourceType.TOPIC, "foo", PatternType.PREFIXED))])
+    assert removed == (AclBinding(PREFIXED, denial), None)
     await keeper.close()
+
+
+@on_fake
+async def test_a_name_with_slashes_is_read_at_the_next_start_as_well(store: ZkStore, zk: FakeZookeeper) -> None:
+    """Apache Kafka takes such an ACL, and has forgotten it after a restart, be it a denial or not."""
+    first = keeper_of(store)
+    await first.start()
+    names = ("a", "a/b/c", "d/e")
+    bindings = [
+        AclBinding(ResourcePattern(ResourceType.GROUP, name, kind), READ)
+        for name in names for kind in (PatternType.LITERAL, PatternType.PREFIXED)
+    ]  # fmt: skip
+    assert await first.add(bindings) == [None] * len(bindings)
+    second = keeper_of(store)
+    await second.start()
+    assert sorted(second.index.bindings()) == sorted(bindings)
+    everything = [each for rows in await second.remove([ALL_ACLS]) for each in rows]
+    assert sorted(each.binding for each in everything) == sorted(bindings)
+    assert {each.error for each in everything} == {None}
+    third = keeper_of(store)
+    await third.start()
+    assert len(third.index) == 0
+    for each in (first, second, third):
+        await each.close()
 
 
 @brokers
