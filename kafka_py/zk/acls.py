@@ -81,7 +81,7 @@ class AclStore:
         return found
 
     async def below(self, pattern: AclResource) -> list[AclResource]:
-        """The patterns one slash below another one, sorted: names are not escaped, and those of groups may have slashes."""
+        """The patterns one slash below another one, sorted: names are not escaped, and groups may have slashes."""
         names = await self._znodes.children_or_empty(acls_path(pattern))
         return [pattern._replace(name=f"{pattern.name}/{name}") for name in sorted(names)]
 
