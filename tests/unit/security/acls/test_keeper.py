@@ -144,6 +144,17 @@ async def test_to_remove_the_entries_of_many_principals_each_entry_is_looked_at_
 
 
 @brokers
+async def test_a_filter_for_a_name_of_any_type_removes_those_of_that_name(
+    one: AclKeeper, _other: AclKeeper, _zk: FakeZookeeper
+) -> None:
+    group = ResourcePattern(ResourceType.GROUP, "foo")
+    await one.add([AclBinding(each, READ) for each in (FOO, PREFIXED, group, FOO._replace(name="bar"))])
+    (removed,) = await one.remove([AclFilter(PatternFilter(ResourceType.ANY, "foo"))])
+    assert {each.binding.pattern for each in removed} == {FOO, PREFIXED, group}
+    assert one.index.patterns() == [FOO._replace(name="bar")]
+
+
+@brokers
 async def test_what_exists_is_not_announced_again(one: AclKeeper, other: AclKeeper, zk: FakeZookeeper) -> None:
     await one.add([AclBinding(FOO, READ)])
     version = one.index.of(FOO).version
