@@ -124,11 +124,12 @@ async def _built(
     request: MetadataRequest,
     names: list[str] | None,
     absent: Mapping[str, ErrorCode] = NO_CODES,
+    turn: Turn | None = None,
 ) -> MetadataResponse:
     """The response from one state of the cache. names: None for all visible topics. absent: see _named."""
     metadata = node.metadata.snapshot()
     listener, meaning = context.listener_name, METADATA[context.api_version]
-    turn = Turn(node.clock)
+    turn = turn or Turn(node.clock)
     topics = []
     for name in sorted(metadata.topics()) if names is None else names:
         await turn.maybe_yield()
@@ -175,9 +176,9 @@ async def _with_creation(
         await turn.maybe_yield()
         if _may_describe(node, context, name):
             visible.append(name)
-    outcome = await _create_all(node, context, request, visible)
+    outcome = await _create_all(node, context, request, visible, turn)
     if _are_many(node, names) or _partition_count(node, names) > _AT_ONCE:
-        return await _built(node, context, request, names, outcome)
+        return await _built(node, context, request, names, outcome, turn)
     topics = [_named(node, node.metadata, context, request, name, outcome) for name in names]
     return _response(node, node.metadata, context, request, topics)
 
@@ -200,14 +201,13 @@ def _named(
 
 
 async def _create_all(
-    node: Node, context: RequestContext, request: MetadataRequest, missing: list[str]
+    node: Node, context: RequestContext, request: MetadataRequest, missing: list[str], turn: Turn
 ) -> dict[str, ErrorCode]:
     """Creates missing topics where allowed, concurrently; returns the code for each of them.
 
     One request creates at most MOST_CREATED; a retry creates the next ones.
     """
     if not (request.allow_auto_topic_creation and node.config.auto_create_topics_enable):
-        turn = Turn(node.clock)
         outcome = {}
         for name in missing:
             await turn.maybe_yield()
