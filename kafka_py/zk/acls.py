@@ -29,7 +29,7 @@ from kafka_py.zk.acl_znodes import (
     encode_acls,
 )
 from kafka_py.zk.notifications import NotificationListener, Reload
-from kafka_py.zk.session import BadVersion, NodeExists, NoNode
+from kafka_py.zk.session import BadVersion, NodeExists, NoNode, NotEmpty
 
 _log = logging.getLogger(__name__)
 
@@ -40,10 +40,14 @@ _CHANGE_PREFIX = "acl_changes_"
 
 
 class StoredAcls(NamedTuple):
-    """The entries of a pattern and the version of their znode, ABSENT if there is none."""
+    """The entries of a pattern and the version of their znode, ABSENT if there is none.
+
+    is_parent: whether patterns whose names continue this one with a slash may be stored below it.
+    """
 
     rows: list[AclRow]
     version: int
+    is_parent: bool = False
 
 
 class AclStore:
@@ -52,22 +56,19 @@ class AclStore:
     def __init__(self, znodes: ZkAccess) -> None:
         self._znodes = znodes
 
-    async def ensure_paths(self, *, with_prefixed: bool = True) -> None:
+    async def ensure_paths(self) -> None:
         """Creates the parents of entries and notifications where missing."""
-        kinds: list[tuple[type[LiteralAclTypeZNode] | type[PrefixedAclTypeZNode], str]]
-        kinds = [(LiteralAclTypeZNode, LiteralAclChangesZNode.path())]
-        if with_prefixed:
-            kinds.append((PrefixedAclTypeZNode, PrefixedAclChangesZNode.path()))
-        for parent, changes in kinds:
+        for parent, changes in (
+            (LiteralAclTypeZNode, LiteralAclChangesZNode.path()),
+            (PrefixedAclTypeZNode, PrefixedAclChangesZNode.path()),
+        ):
             for title in ACL_TYPES.values():
                 await self._znodes.ensure_path(parent.path(title))
             await self._znodes.ensure_path(changes)
 
-    async def patterns(self, *, with_prefixed: bool = True) -> list[AclResource]:
-        """All patterns with a znode, sorted; unknown types are logged and left out."""
+    async def patterns(self) -> list[AclResource]:
+        """All patterns with a znode directly below its type, sorted; unknown types are logged and left out."""
         parents = {LITERAL: LiteralAclTypeZNode, PREFIXED: PrefixedAclTypeZNode}
-        if not with_prefixed:
-            del parents[PREFIXED]
         found = []
         for pattern_type, parent in parents.items():
             root = parent.path("x").rpartition("/")[0]
@@ -79,12 +80,17 @@ class AclStore:
                 found += [AclResource(type_, name, pattern_type) for name in sorted(names)]
         return found
 
+    async def below(self, pattern: AclResource) -> list[AclResource]:
+        """The patterns one slash below another one, sorted: names are not escaped, and groups may have slashes."""
+        names = await self._znodes.children_or_empty(acls_path(pattern))
+        return [pattern._replace(name=f"{pattern.name}/{name}") for name in sorted(names)]
+
     async def read(self, pattern: AclResource) -> StoredAcls:
         """Raises MalformedZNode for entries of another version."""
         found = await self._znodes.read(acls_path(pattern))
         if found is None:
             return StoredAcls([], ABSENT)
-        return StoredAcls(decode_acls(pattern, found[0]), found[1].version)
+        return StoredAcls(decode_acls(pattern, found[0]), found[1].version, found[1].num_children > 0)
 
     async def write(self, pattern: AclResource, rows: list[AclRow], version: int) -> int | None:
         """Writes the entries if they still have this version; none at all deletes them.
@@ -94,7 +100,7 @@ class AclStore:
         path = acls_path(pattern)
         try:
             if not rows:
-                await self._znodes.session.delete(path, version)
+                await self._delete(pattern, path, version)
                 return ABSENT
             data = encode_acls(pattern, rows)
             if version == ABSENT:
@@ -105,6 +111,13 @@ class AclStore:
             return None if rows else ABSENT
         except (BadVersion, NodeExists):
             return None
+
+    async def _delete(self, pattern: AclResource, path: str, version: int) -> None:
+        """Deletes the entries; a znode with others below it remains, without entries."""
+        try:
+            await self._znodes.session.delete(path, version)
+        except NotEmpty:
+            await self._znodes.session.set(path, encode_acls(pattern, []), version)
 
     async def announce(self, pattern: AclResource) -> None:
         """Notifies every broker to read one pattern again."""
@@ -117,7 +130,6 @@ class AclStore:
         clock: Clock,
         supervisor: Supervisor | None = None,
         *,
-        with_prefixed: bool = True,
         on_gap: Reload | None = None,
     ) -> list[NotificationListener]:
         """Listeners that call `apply` with each pattern whose entries changed, and `on_gap` if some were missed."""
@@ -128,9 +140,7 @@ class AclStore:
         async def on_prefixed(data: bytes) -> None:
             await apply(PrefixedAclChangeZNode.decode(data).resource)
 
-        handlers = {LiteralAclChangesZNode.path(): on_literal}
-        if with_prefixed:
-            handlers[PrefixedAclChangesZNode.path()] = on_prefixed
+        handlers = {LiteralAclChangesZNode.path(): on_literal, PrefixedAclChangesZNode.path(): on_prefixed}
         return [
             NotificationListener(self._znodes, root, _CHANGE_PREFIX, handler, clock, supervisor, on_gap=on_gap)
             for root, handler in handlers.items()

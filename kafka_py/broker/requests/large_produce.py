@@ -23,20 +23,23 @@ Handle = Callable[[Node, RequestContext, ProduceRequest], object]
 
 
 async def in_pieces(
-    node: Node, context: RequestContext, request: ProduceRequest, handle: Handle, is_whole: Callable[[Any], bool]
-) -> object:
+    node: Node, context: RequestContext, request: ProduceRequest, handle: Handle,
+    needs_check: Callable[[Any], bool], check: Callable[[], None],
+) -> object:  # fmt: skip
     """Handles a large request in turns with other work.
 
-    handle: handles one piece. is_whole: whether records must stay in one piece with the others of their request.
+    handle: handles one piece. check: raises KafkaError if the whole request is refused for records that need it.
     """
     turn = Turn(node.clock)
-    may_be_parted = True
+    is_checked = False
     for topic in request.topic_data:
         for data in topic.partition_data:
             await turn.maybe_yield()
-            may_be_parted = may_be_parted and not is_whole(data.records)
+            if not is_checked and needs_check(data.records):
+                check()
+                is_checked = True
     answers = _Answers(context)
-    for piece in pieces(request) if may_be_parted else [request]:
+    for piece in pieces(request):
         await turn.maybe_yield()
         handle(node, answers.expect(), piece)
     context.large_request = None  # frees the request and its records while the pieces wait
@@ -46,7 +49,8 @@ async def in_pieces(
 
 
 def pieces(request: ProduceRequest) -> Iterator[ProduceRequest]:
-    """The request in parts of PIECE partitions, in its order."""
+    """The request in parts of PIECE partitions, in its order; one part if it has none at all."""
+    is_empty = True
     topics: list[TopicProduceData] = []
     room = PIECE
     for topic in request.topic_data:
@@ -58,8 +62,8 @@ def pieces(request: ProduceRequest) -> Iterator[ProduceRequest]:
             room -= len(part)
             if not room:
                 yield _like(request, topics)
-                topics, room = [], PIECE
-    if topics or not request.topic_data:
+                topics, room, is_empty = [], PIECE, False
+    if topics or is_empty:
         yield _like(request, topics)
 
 

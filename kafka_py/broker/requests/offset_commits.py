@@ -17,6 +17,7 @@ from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
 from kafka_py.coordinator.groups.offsets import NO_EXPIRY, NOT_APPENDED, CommittedOffset, CommittingProducer
 from kafka_py.coordinator.groups.requests import CommitRequest
+from kafka_py.security.acls.authorization import MOST_ALLOWED_AT_ONCE
 from kafka_py.security.acls.vocabulary import Operation, ResourceType
 from kafka_py.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition
 from kafka_py.wire.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitRequestPartition
@@ -84,7 +85,7 @@ class OffsetCommits:
 
     def store(self) -> object:
         """Stores what may be stored; the response, or what gives it later."""
-        if self._context.request_bytes > _SMALL_REQUEST_BYTES:
+        if self._context.request_bytes > _SMALL_REQUEST_BYTES or len(self._topics) > MOST_ALLOWED_AT_ONCE:
             return self._store_in_turns()
         for topic in self._topics:
             self.take(topic.name, topic.partitions)
@@ -156,6 +157,7 @@ class OffsetCommits:
     async def take_in_turns(self, turn: Turn) -> None:
         """Sorts all partitions."""
         for topic in self._topics:
+            await turn.maybe_yield()
             for first in range(0, len(topic.partitions), _AT_ONCE):
                 self.take(topic.name, topic.partitions[first : first + _AT_ONCE])
                 await turn.maybe_yield()
@@ -194,6 +196,7 @@ class OffsetCommits:
     async def _response_in_turns(self, turn: Turn) -> object:
         topics = []
         for topic in self._topics:
+            await turn.maybe_yield()
             made = self._answer.topic(name=topic.name, partitions=[])
             topics.append(made)
             for row in self._rows(topic):

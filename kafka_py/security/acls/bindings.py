@@ -94,6 +94,14 @@ class EntryFilter(NamedTuple):
             and self.permission in (Permission.ANY, entry.permission)
         )
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether it selects one entry, which is equal to it."""
+        return not (
+            self.principal is None or self.host is None or Operation.ANY is self.operation
+            or Permission.ANY is self.permission
+        )  # fmt: skip
+
 
 class AclFilter(NamedTuple):
     """Selects ACLs."""

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
+from itertools import islice
 
 from kafka_py.base.chance import Chance
 from kafka_py.base.clock import Clock
@@ -46,7 +47,7 @@ class AclKeeper:
         self, store: AclStore, clock: Clock, chance: Chance, supervisor: Supervisor | None = None,
         *, with_prefixed: bool = True, settle: Callable[[], object] = lambda: None,
     ) -> None:  # fmt: skip
-        """with_prefixed: whether brokers of this protocol version know prefixed patterns.
+        """with_prefixed: whether ACLs of prefixed patterns may be added, because all brokers know them.
 
         settle: called when very many ACLs are new: the search for garbage need not look at them any longer.
         """
@@ -61,12 +62,12 @@ class AclKeeper:
         self._settle = settle
         self._unsettled = 0
         self._listeners: list[NotificationListener] = store.listeners(
-            self._on_change, clock, supervisor, with_prefixed=with_prefixed, on_gap=self.read_all
+            self._on_change, clock, supervisor, on_gap=self.read_all
         )
 
     async def start(self) -> None:
         """Reads everything, then follows the changes. Raises MalformedZNode for entries of another version."""
-        await self._store.ensure_paths(with_prefixed=self.with_prefixed)
+        await self._store.ensure_paths()
         for listener in self._listeners:
             await listener.start()
         self._has_read_all = True
@@ -74,9 +75,15 @@ class AclKeeper:
 
     async def read_all(self) -> None:
         """Reads the entries of every pattern. Raises MalformedZNode."""
-        stored = map(_pattern_of, await self._store.patterns(with_prefixed=self.with_prefixed))
-        results = await pipelined(map(self._refresh, dict.fromkeys([*stored, *self.index.patterns()])))
-        raise_first(results)
+        stored = map(_pattern_of, await self._store.patterns())
+        patterns = list(dict.fromkeys([*stored, *self.index.patterns()]))
+        while patterns:
+            results = await pipelined(map(self._refresh, patterns))
+            raise_first(results)
+            parents = [pattern for pattern, is_parent in zip(patterns, results, strict=True) if is_parent]
+            found = await pipelined(self._store.below(_resource_of(pattern)) for pattern in parents)
+            raise_first(found)
+            patterns = [_pattern_of(each) for some in found if not isinstance(some, Exception) for each in some]
 
     async def close(self) -> None:
         for listener in self._listeners:
@@ -91,9 +98,12 @@ class AclKeeper:
             return
         await self._refresh(_pattern_of(resource))
 
-    async def _refresh(self, pattern: ResourcePattern) -> None:
+    async def _refresh(self, pattern: ResourcePattern) -> bool:
+        """Reads one pattern; whether others may be stored below it."""
         async with self._locks.hold(pattern):
-            self._put(pattern, *await self._read(pattern))
+            rows, version, is_parent = await self._store.read(_resource_of(pattern))
+            self._put(pattern, entries_of(rows), version)
+            return is_parent
 
     def _put(self, pattern: ResourcePattern, entries: tuple[AclEntry, ...], version: int) -> None:
         self.index.put(pattern, entries, version)
@@ -103,7 +113,7 @@ class AclKeeper:
             self._settle()
 
     async def _read(self, pattern: ResourcePattern) -> tuple[tuple[AclEntry, ...], int]:
-        rows, version = await self._store.read(_resource_of(pattern))
+        rows, version, _ = await self._store.read(_resource_of(pattern))
         return entries_of(rows), version
 
     # ---- changes
@@ -129,10 +139,13 @@ class AclKeeper:
         found: list[dict[AclBinding, None]] = [{} for _ in filters]
         changes: dict[ResourcePattern, Change] = {}
         turn = Turn(self._clock)
-        named = [pattern for each in filters for pattern in each.pattern.named()]
+        named: list[ResourcePattern] = []
+        for each in filters:
+            named += each.pattern.named()
+            await turn.maybe_yield()
         for pattern in dict.fromkeys([*self.index.patterns(), *named]):
             matching = [number for number, each in enumerate(filters) if each.pattern.matches(pattern)]
-            if matching and self._knows(pattern):
+            if matching:
                 changes[pattern] = partial(_without, pattern, [(filters[each], found[each]) for each in matching])
             await turn.maybe_yield()
         errors = await self._change_all(changes)
@@ -201,13 +214,26 @@ def _without(
     filters: list[tuple[AclFilter, dict[AclBinding, None]]],
     entries: tuple[AclEntry, ...],
 ) -> list[AclEntry]:
-    """The entries that no filter selects. The others are noted with the first filter that does."""
+    """The entries that no filter selects. The others are noted with the first filter that does.
+
+    Filters are found by the entry, or by the principal that they name: a command that removes the entries of a thousand
+    principals from one pattern has a thousand filters.
+    """
+    exact: dict[tuple[object, ...], int] = {}
+    others: dict[str | None, list[int]] = {}
+    for number, (each, _) in enumerate(filters):
+        if each.entry.is_exact:
+            exact.setdefault(each.entry, number)
+        else:
+            others.setdefault(each.entry.principal, []).append(number)
     kept = []
     for entry in entries:
-        for each, found in filters:
-            if each.entry.matches(entry):
-                found[AclBinding(pattern, entry)] = None
-                break
+        selecting = [exact[entry]] if entry in exact else []
+        for principal in (entry.principal, None):
+            matching = (number for number in others.get(principal, ()) if filters[number][0].entry.matches(entry))
+            selecting += islice(matching, 1)
+        if selecting:
+            filters[min(selecting)][1][AclBinding(pattern, entry)] = None
         else:
             kept.append(entry)
     return kept

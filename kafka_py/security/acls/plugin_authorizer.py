@@ -8,14 +8,16 @@ Source: docs/reference/security/acls.md, section 2; KIP-504; docs/security.md, "
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
 from kafka_py.base.plugins import make_plugin
 from kafka_py.security.acls.authorization import Asker, Audit, Removal
 from kafka_py.security.acls.bindings import AclBinding, AclEntry, AclFilter, ResourcePattern
 from kafka_py.security.acls.decisions import decide_on_any
+from kafka_py.security.acls.hosts import java_host
 from kafka_py.security.acls.index import NO_VERSION, AclIndex
 from kafka_py.security.acls.vocabulary import Operation, ResourceType
 
@@ -35,7 +37,14 @@ class PluginAuthorizer:
     @classmethod
     def load(cls, name: str, properties: Mapping[str, object]) -> PluginAuthorizer:
         """name: `package.module:Class` or a dotted path. Raises ConfigError."""
-        return cls(make_plugin(SETTING, name.replace(":", "."), ("allows",), properties))
+        plugin = make_plugin(SETTING, name.replace(":", "."), ("allows",), properties)
+        for method in ("allows", "allows_on_any"):
+            if inspect.iscoroutinefunction(getattr(plugin, method, None)):
+                raise ConfigError(
+                    f"Invalid value {name} for configuration {SETTING}: {method} must not be a coroutine function, "
+                    "whose result would be taken for a permission"
+                )
+        return cls(plugin)
 
     def allows_on_any(self, who: Asker, operation: Operation, resource_type: ResourceType, /) -> bool:
         """As the plug-in says; without a method of its own, by its ACLs."""
@@ -53,7 +62,8 @@ class PluginAuthorizer:
         for pattern, entries in by_pattern.items():
             index.put(pattern, entries, NO_VERSION)
         principal = str(who.principal)
-        return decide_on_any(index, principal, who.host, operation, resource_type, allowed_without_acls=False)
+        host = java_host(who.host)
+        return decide_on_any(index, principal, host, operation, resource_type, allowed_without_acls=False)
 
     def acls(self) -> Iterable[AclBinding]:
         """All ACLs; none if the plug-in keeps none."""

@@ -7,6 +7,7 @@ Source: docs/reference/security/acls.md, section 1; KIP-140; KIP-290; KIP-430.
 from __future__ import annotations
 
 from enum import IntEnum
+from functools import cache
 from typing import Self
 
 CLUSTER_NAME = "kafka-cluster"
@@ -19,6 +20,11 @@ EVERYONE = "User:*"
 """In an ACL: every principal, whatever its type."""
 
 
+@cache
+def _titled(name: str) -> str:
+    return "".join(word.capitalize() for word in name.split("_"))
+
+
 class AclWord(IntEnum):
     """A word with a number, and the two spellings of its name. A number that is not known is UNKNOWN."""
 
@@ -29,7 +35,7 @@ class AclWord(IntEnum):
     @property
     def title(self) -> str:
         """The name in ZooKeeper and in logs: `ClusterAction`."""
-        return "".join(word.capitalize() for word in self.name.split("_"))
+        return _titled(self.name)
 
     @classmethod
     def titled(cls, title: str) -> Self | None:

@@ -52,6 +52,15 @@ class Denying(AllowAll):
         return operation is not Operation.WRITE or name != "other's"
 
 
+class NoTopics(AllowAll):
+    """Denies all topics."""
+
+    def allows(
+        self, who: Asker, operation: Operation, resource_type: ResourceType, name: str, *_: object
+    ) -> bool:
+        return resource_type is not ResourceType.TOPIC
+
+
 @pytest.mark.parametrize("version", [3, 8, 9])
 def test_a_transactional_batch_opens_a_transaction_where_it_begins(version: int) -> None:
     @on_broker()
@@ -87,11 +96,27 @@ async def test_who_may_not_write_under_the_id_is_refused_as_a_whole(broker: Loca
 
 
 @on_broker()
-async def test_with_acks_0_a_refusal_ends_the_connection(broker: LocalBroker) -> None:
-    await broker.create_topic("t")
-    data = TopicProduceData(name="t", partition_data=[PartitionProduceData(index=0, records=of_producer())])
-    broker.client.send_and_forget(ProduceRequest(transactional_id=None, acks=0, timeout_ms=9, topic_data=[data]), 8)
-    await broker.until(lambda: broker.client.closed)
+async def test_the_id_is_checked_before_topics_that_are_denied_or_unknown(broker: LocalBroker) -> None:
+    """As Apache Kafka has it: so a producer that has lost both rights is not told to retry, or to abort only."""
+    await broker.create_topic("t", 1)
+    assert await produce(broker, batch(b"a"), of_producer(), transactional_id=None) == [(REFUSED, -1)] * 2
+    assert log_of(broker).log_end_offset == 0
+    broker.server.node.authorizer = NoTopics()
+    assert await produce(broker, of_producer(), transactional_id=None) == [(REFUSED, -1)]
+
+
+@pytest.mark.parametrize("count", [1, 300])
+def test_with_acks_0_a_refused_id_ends_the_connection(count: int) -> None:
+    @on_broker()
+    async def run(broker: LocalBroker) -> None:
+        await broker.create_topic("t", count)
+        rows = [PartitionProduceData(index=number, records=of_producer()) for number in range(count)]
+        data = TopicProduceData(name="t", partition_data=rows)
+        broker.client.send_and_forget(ProduceRequest(transactional_id=None, acks=0, timeout_ms=9, topic_data=[data]), 8)
+        await broker.until(lambda: broker.client.closed)
+        assert log_of(broker).log_end_offset == 0
+
+    run()
 
 
 @on_broker()

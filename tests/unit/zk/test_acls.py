@@ -40,7 +40,7 @@ def test_entries_and_their_notification_are_written_as_by_apache(sample: Any, ex
         assert tree[expected["path"]] == expected["data"].encode()
         assert tree[f"{expected['change_path']}0000000000"] == expected["change_data"].encode()
         assert await store.acls.patterns() == [resource]
-        assert await store.acls.read(resource) == (rows, 0)
+        assert await store.acls.read(resource) == (rows, 0, False)
 
     write()
 
@@ -74,28 +74,42 @@ async def test_a_write_goes_by_the_version(store: ZkStore, zk: FakeZookeeper) ->
     acls = store.acls
     await acls.ensure_paths()
     other = ROW._replace(host="10.0.0.1")
-    assert await acls.read(FOO) == ([], ABSENT)
+    assert await acls.read(FOO) == ([], ABSENT, False)
     assert await acls.write(FOO, [], ABSENT) == ABSENT
     assert await acls.write(FOO, [ROW], 3) is None
     assert await acls.write(FOO, [ROW], ABSENT) == 0
     assert await acls.write(FOO, [other], ABSENT) is None
     assert await acls.write(FOO, [other], 0) == 1
     assert await acls.write(FOO, [], 0) is None
-    assert await acls.read(FOO) == ([other], 1)
+    assert await acls.read(FOO) == ([other], 1, False)
     assert await acls.write(FOO, [], 1) == ABSENT
     assert "/kafka-acl/Topic/foo" not in zk.tree()
 
 
 @on_fake
-async def test_unknown_types_are_left_out_and_prefixed_patterns_where_they_are_not_known(
-    store: ZkStore, zk: FakeZookeeper
-) -> None:
-    await store.acls.ensure_paths(with_prefixed=False)
-    assert "/kafka-acl-extended" not in zk.tree()
+async def test_unknown_types_are_left_out(store: ZkStore, zk: FakeZookeeper) -> None:
     await store.acls.ensure_paths()
     prefixed = AclResource("GROUP", "g", "PREFIXED")
     for resource in (FOO, prefixed):
         await store.acls.write(resource, [ROW], ABSENT)
     await store.znodes.create_recursive("/kafka-acl/User/alice", b"{}")
     assert await store.acls.patterns() == [FOO, prefixed]
-    assert await store.acls.patterns(with_prefixed=False) == [FOO]
+
+
+@on_fake
+async def test_a_name_with_a_slash_is_below_another_one_whose_entries_may_be_removed(
+    store: ZkStore, zk: FakeZookeeper
+) -> None:
+    acls = store.acls
+    await acls.ensure_paths()
+    group = AclResource("GROUP", "g")
+    inner = group._replace(name="g/x")
+    assert await acls.write(inner, [ROW], ABSENT) == 0
+    assert await acls.patterns() == [group]
+    assert await acls.read(group) == ([], 0, True)
+    assert await acls.below(group) == [inner]
+    assert await acls.write(group, [ROW], 0) == 1
+    assert await acls.write(group, [], 0) is None
+    assert await acls.write(group, [], 1) == ABSENT
+    assert await acls.read(group) == ([], 2, True)
+    assert await acls.read(inner) == ([ROW], 0, False)

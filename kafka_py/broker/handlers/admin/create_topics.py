@@ -53,8 +53,9 @@ async def handle(node: Node, context: RequestContext, request: CreateTopicsReque
         for topic in colliding:
             await turn.maybe_yield()
             result = results[topic.name]
+            if _is_refused(node, context, topic, counts[topic.name], result):
+                continue
             try:
-                _check(node, context, topic, counts[topic.name])
                 new = await _new_topic(topic, turn)
                 planned = await node.topics.create(
                     new, validate_only=request.validate_only, permit=mutations.take
@@ -78,6 +79,21 @@ async def handle(node: Node, context: RequestContext, request: CreateTopicsReque
     for name in late:
         _fail(context, results[name], ErrorCode.REQUEST_TIMED_OUT, ErrorCode.REQUEST_TIMED_OUT.meaning)
     return CreateTopicsResponse(throttle_time_ms=mutations.throttle_ms, topics=list(results.values()))
+
+
+def _is_refused(
+    node: Node, context: RequestContext, topic: CreatableTopic, occurrences: int, result: CreatableTopicResult
+) -> bool:
+    """Whether the result has an error already that does not depend on the topic's content."""
+    try:
+        _check(node, context, topic, occurrences)
+    except KafkaError as error:
+        _log.info("Topic %s is not created: %s", topic.name, error.message)
+        _fail(context, result, error.code, error.message)
+        if error.code is not ErrorCode.NOT_CONTROLLER and not _may_describe_configs(node, context, topic.name):
+            result.topic_config_error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        return True
+    return False
 
 
 def _check(node: Node, context: RequestContext, topic: CreatableTopic, occurrences: int) -> None:
@@ -111,14 +127,12 @@ async def _new_topic(topic: CreatableTopic, turn: Turn) -> TopicToCreate:
 
 
 def _fill(node: Node, context: RequestContext, result: CreatableTopicResult, planned: PlannedTopic) -> None:
-    """Adds the topic's configs to the result, if the principal may describe them (v5 and later, KIP-525)."""
-    if planned.topic_id is not None:
-        result.topic_id = planned.topic_id
-    if not node.authorizer.allows(
-        context, Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC, planned.name, Audit.IF_ALLOWED
-    ):
+    """Adds the topic's id and configs to the result, if the principal may describe them (v5 and later, KIP-525)."""
+    if not _may_describe_configs(node, context, planned.name):
         result.topic_config_error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
         return
+    if planned.topic_id is not None:
+        result.topic_id = planned.topic_id
     result.num_partitions = planned.partitions
     result.replication_factor = planned.replication_factor
     if CREATE_TOPICS_RETURNS_CONFIGS[context.api_version]:
@@ -134,7 +148,15 @@ def _fill(node: Node, context: RequestContext, result: CreatableTopicResult, pla
         ]
 
 
+def _may_describe_configs(node: Node, context: RequestContext, topic: str) -> bool:
+    return node.authorizer.allows(context, Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC, topic, Audit.IF_ALLOWED)
+
+
 def _fail(context: RequestContext, result: CreatableTopicResult, code: ErrorCode, message: str) -> None:
+    """Makes it the result of a topic that is not there, or not there in time: it says nothing else of the topic."""
     context.metrics.count_error(code.name)
     result.error_code = code
     result.error_message = message
+    result.num_partitions = result.replication_factor = -1
+    result.configs = []
+    result.topic_config_error_code = ErrorCode.NONE

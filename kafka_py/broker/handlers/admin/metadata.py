@@ -17,7 +17,7 @@ from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import EncodedResponse, RequestContext
 from kafka_py.broker.requests.throttling import mutations_of
 from kafka_py.controller.topic_names import is_internal
-from kafka_py.security.acls.authorization import ALLOW_ALL, Audit, authorized_operations
+from kafka_py.security.acls.authorization import ALLOW_ALL, MOST_ALLOWED_AT_ONCE, Audit, authorized_operations
 from kafka_py.security.acls.vocabulary import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.wire.frames import encode_response_in_turns
 from kafka_py.wire.messages.metadata import (
@@ -63,11 +63,16 @@ def _answer(node: Node, context: RequestContext, request: MetadataRequest) -> ob
     if missing:
         return _with_creation(node, context, request, names, missing)
     partitions = _partition_count(node, names)
-    if partitions > _AT_ONCE:
+    if partitions > _AT_ONCE or _are_many(node, names):
         return _large(node, context, request, names)
     context.has_short_answer = partitions + len(names) <= _AT_ONCE
     topics = [_asked(node, node.metadata, context, request, name) for name in names]
     return _response(node, node.metadata, context, request, topics)
+
+
+def _are_many(node: Node, names: list[str]) -> bool:
+    """Whether so many topics are built in turns; where each of them may be denied, and logged, these are fewer."""
+    return len(names) > (_AT_ONCE if node.authorizer is ALLOW_ALL else MOST_ALLOWED_AT_ONCE)
 
 
 def _partition_count(node: Node, names: list[str]) -> int:
@@ -119,11 +124,12 @@ async def _built(
     request: MetadataRequest,
     names: list[str] | None,
     absent: Mapping[str, ErrorCode] = NO_CODES,
+    turn: Turn | None = None,
 ) -> MetadataResponse:
     """The response from one state of the cache. names: None for all visible topics. absent: see _named."""
     metadata = node.metadata.snapshot()
     listener, meaning = context.listener_name, METADATA[context.api_version]
-    turn = Turn(node.clock)
+    turn = turn or Turn(node.clock)
     topics = []
     for name in sorted(metadata.topics()) if names is None else names:
         await turn.maybe_yield()
@@ -165,11 +171,14 @@ async def _with_creation(
 ) -> MetadataResponse:
     """Creates the topics that may be created, then responds for all."""
     visible: list[str] = []
-    async for some in sliced(missing):
-        visible += [name for name in some if _may_describe(node, context, name)]
-    outcome = await _create_all(node, context, request, visible)
-    if len(names) > _AT_ONCE or _partition_count(node, names) > _AT_ONCE:
-        return await _built(node, context, request, names, outcome)
+    turn = Turn(node.clock)
+    for name in missing:
+        await turn.maybe_yield()
+        if _may_describe(node, context, name):
+            visible.append(name)
+    outcome = await _create_all(node, context, request, visible, turn)
+    if _are_many(node, names) or _partition_count(node, names) > _AT_ONCE:
+        return await _built(node, context, request, names, outcome, turn)
     topics = [_named(node, node.metadata, context, request, name, outcome) for name in names]
     return _response(node, node.metadata, context, request, topics)
 
@@ -188,18 +197,17 @@ def _named(
     code = absent.get(name)
     if code is None or metadata.has_topic(name):
         return _asked(node, metadata, context, request, name, with_partitions=with_partitions)
-    return _failed(name, code)
+    return _failed(node, context, request, name, code)
 
 
 async def _create_all(
-    node: Node, context: RequestContext, request: MetadataRequest, missing: list[str]
+    node: Node, context: RequestContext, request: MetadataRequest, missing: list[str], turn: Turn
 ) -> dict[str, ErrorCode]:
     """Creates missing topics where allowed, concurrently; returns the code for each of them.
 
     One request creates at most MOST_CREATED; a retry creates the next ones.
     """
     if not (request.allow_auto_topic_creation and node.config.auto_create_topics_enable):
-        turn = Turn(node.clock)
         outcome = {}
         for name in missing:
             await turn.maybe_yield()
@@ -235,7 +243,7 @@ def _asked(
     if not _may_describe(node, context, name, Audit.ALWAYS):
         return MetadataResponseTopic(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, name=name, partitions=[])
     if not metadata.has_topic(name):
-        return _failed(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return _failed(node, context, request, name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     described = metadata.partitions_of(name).items() if with_partitions else ()
     listener, meaning = context.listener_name, METADATA[context.api_version]
     topic = MetadataResponseTopic(
@@ -245,13 +253,25 @@ def _asked(
         is_internal=is_internal(name),
         partitions=[_partition(metadata, listener, meaning, number, info) for number, info in described],
     )
+    return _with_operations(node, context, request, topic, name)
+
+
+def _failed(
+    node: Node, context: RequestContext, request: MetadataRequest, name: str, code: ErrorCode
+) -> MetadataResponseTopic:
+    """A topic that is missing, or may not be created."""
+    topic = MetadataResponseTopic(error_code=code, name=name, is_internal=is_internal(name), partitions=[])
+    if code is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+        return topic
+    return _with_operations(node, context, request, topic, name)
+
+
+def _with_operations(
+    node: Node, context: RequestContext, request: MetadataRequest, topic: MetadataResponseTopic, name: str
+) -> MetadataResponseTopic:
     if request.include_topic_authorized_operations:
         topic.topic_authorized_operations = authorized_operations(node.authorizer, context, ResourceType.TOPIC, name)
     return topic
-
-
-def _failed(name: str, code: ErrorCode) -> MetadataResponseTopic:
-    return MetadataResponseTopic(error_code=code, name=name, is_internal=is_internal(name), partitions=[])
 
 
 def _partition(

@@ -29,6 +29,7 @@ async def handle(node: Node, context: RequestContext, request: OffsetDeleteReque
     asked = []
     turn = Turn(node.clock)
     for topic in request.topics:
+        await turn.maybe_yield()
         may_read = node.authorizer.allows(context, Operation.READ, ResourceType.TOPIC, topic.name)
         known = node.metadata.partitions_of(topic.name)
         for row in topic.partitions:
@@ -49,6 +50,7 @@ async def handle(node: Node, context: RequestContext, request: OffsetDeleteReque
 async def _response(request: OffsetDeleteRequest, codes: Codes, turn: Turn) -> OffsetDeleteResponse:
     topics = []
     for topic in request.topics:
+        await turn.maybe_yield()
         rows = []
         for row in topic.partitions:
             await turn.maybe_yield()

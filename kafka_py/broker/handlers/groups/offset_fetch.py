@@ -10,7 +10,7 @@ import logging
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.base.turns import Turn
+from kafka_py.base.turns import Turn, sliced
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
 from kafka_py.coordinator.groups.offsets import NO_OFFSET, GroupOffsets
@@ -47,20 +47,24 @@ async def handle(node: Node, context: RequestContext, request: OffsetFetchReques
     turn = Turn(node.clock)
     if request.topics is None:
         asked: dict[str, list[int]] = {}
-        for topic, partition in offsets.committed:
-            asked.setdefault(topic, []).append(partition)
-        asked = {topic: found for topic, found in asked.items() if _may_describe(node, context, topic)}
-        return _response(
-            [(name, await _topic(offsets, name, rows, request.require_stable, turn)) for name, rows in asked.items()]
-        )
+        async for some in sliced(list(offsets.committed)):
+            for topic, partition in some:
+                asked.setdefault(topic, []).append(partition)
+        shown = []
+        for name, partitions in asked.items():
+            await turn.maybe_yield()
+            if _may_describe(node, context, name):
+                shown.append((name, await _topic(offsets, name, partitions, request.require_stable, turn)))
+        return await _response(shown, turn)
     topics = []
     for row in request.topics:
+        await turn.maybe_yield()
         name, partitions = row.name, row.partition_indexes
         if _may_describe(node, context, name):
             topics.append((name, await _topic(offsets, name, partitions, request.require_stable, turn)))
         else:
-            topics.append((name, [_absent(index, ErrorCode.TOPIC_AUTHORIZATION_FAILED) for index in partitions]))
-    return _response(topics)
+            topics.append((name, await _refused(partitions, turn)))
+    return await _response(topics, turn)
 
 
 def _may_describe(node: Node, context: RequestContext, topic: str) -> bool:
@@ -92,6 +96,14 @@ async def _topic(
     return rows
 
 
+async def _refused(partitions: list[int], turn: Turn) -> list[OffsetFetchResponsePartition]:
+    rows = []
+    for index in partitions:
+        await turn.maybe_yield()
+        rows.append(_absent(index, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+    return rows
+
+
 def _absent(index: int, code: ErrorCode) -> OffsetFetchResponsePartition:
     return OffsetFetchResponsePartition(
         partition_index=index,
@@ -102,15 +114,22 @@ def _absent(index: int, code: ErrorCode) -> OffsetFetchResponsePartition:
     )
 
 
-def _response(topics: list[tuple[str, list[OffsetFetchResponsePartition]]]) -> OffsetFetchResponse:
-    made = [OffsetFetchResponseTopic(name=name, partitions=rows) for name, rows in topics]
+async def _response(
+    topics: list[tuple[str, list[OffsetFetchResponsePartition]]], turn: Turn
+) -> OffsetFetchResponse:
+    made = []
+    for name, rows in topics:
+        await turn.maybe_yield()
+        made.append(OffsetFetchResponseTopic(name=name, partitions=rows))
     return OffsetFetchResponse(topics=made, error_code=ErrorCode.NONE)
 
 
 async def _from_zookeeper(node: Node, context: RequestContext, request: OffsetFetchRequest) -> OffsetFetchResponse:
     """Version 0: here an offset that was never stored is an error."""
     topics = []
+    turn = Turn(node.clock)
     for row in request.topics or ():
+        await turn.maybe_yield()
         if _may_describe(node, context, row.name):
             known = node.metadata.partitions_of(row.name)
             reads = [
@@ -119,9 +138,8 @@ async def _from_zookeeper(node: Node, context: RequestContext, request: OffsetFe
             ]
             topics.append((row.name, list(await asyncio.gather(*reads))))
         else:
-            refused = [_absent(index, ErrorCode.TOPIC_AUTHORIZATION_FAILED) for index in row.partition_indexes]
-            topics.append((row.name, refused))
-    return _response(topics)
+            topics.append((row.name, await _refused(row.partition_indexes, turn)))
+    return await _response(topics, turn)
 
 
 async def _stored(

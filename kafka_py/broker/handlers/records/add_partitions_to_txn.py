@@ -16,6 +16,7 @@ from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
 from kafka_py.broker.requests.transactions import check_protocol, check_transactional_id, code_of
 from kafka_py.coordinator.transactions.requests import AddPartitions, TransactionReply
+from kafka_py.security.acls.authorization import MOST_ALLOWED_AT_ONCE
 from kafka_py.security.acls.vocabulary import Operation, ResourceType
 from kafka_py.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
@@ -33,7 +34,8 @@ def handle(node: Node, context: RequestContext, request: AddPartitionsToTxnReque
     """Answers when the coordinator has written them. Raises KafkaError for the request as a whole."""
     check_protocol(node)
     check_transactional_id(node, context, request.transactional_id)
-    if len(request.topics) + sum(len(topic.partitions) for topic in request.topics) > AT_ONCE:
+    topics = len(request.topics)
+    if topics > MOST_ALLOWED_AT_ONCE or topics + sum(len(topic.partitions) for topic in request.topics) > AT_ONCE:
         return _in_turns(node, context, request)
     checked = _Checked(node, context)
     for topic in request.topics:

@@ -28,6 +28,7 @@ async def handle(node: Node, context: RequestContext, request: DeleteRecordsRequ
     results: dict[TopicPartition, DeleteRecordsResult] = {}
     turn = Turn(node.clock)
     for topic in request.topics:
+        await turn.maybe_yield()
         may_delete = node.authorizer.allows(context, Operation.DELETE, ResourceType.TOPIC, topic.name)
         for asked in topic.partitions:
             await turn.maybe_yield()

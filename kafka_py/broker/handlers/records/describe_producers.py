@@ -27,6 +27,7 @@ async def handle(node: Node, context: RequestContext, request: DescribeProducers
     turn = Turn(node.clock)
     topics = []
     for topic in request.topics:
+        await turn.maybe_yield()
         may_read = node.authorizer.allows(context, Operation.READ, ResourceType.TOPIC, topic.name)
         partitions = []
         for index in topic.partition_indexes:

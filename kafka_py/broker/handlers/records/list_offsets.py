@@ -16,6 +16,7 @@ from kafka_py.broker.requests.request_context import RequestContext
 from kafka_py.log.model.answers import TimestampOffset
 from kafka_py.replication.leader.offset_queries import is_search, offset_for_timestamp, old_style_offsets
 from kafka_py.replication.state.reads import Isolation
+from kafka_py.security.acls.authorization import MOST_ALLOWED_AT_ONCE
 from kafka_py.security.acls.vocabulary import Operation, ResourceType
 from kafka_py.wire.messages.list_offsets import (
     ListOffsetsPartition,
@@ -38,7 +39,11 @@ _UNTIMED = 16
 def handle(node: Node, context: RequestContext, request: ListOffsetsRequest) -> object:
     """One offset per partition; v0 returns a list of segment base offsets instead."""
     meaning = LIST_OFFSETS[context.api_version]
-    if context.request_bytes > _SMALL_REQUEST_BYTES or _searches(meaning, request):
+    if (
+        context.request_bytes > _SMALL_REQUEST_BYTES
+        or len(request.topics) > MOST_ALLOWED_AT_ONCE
+        or _searches(meaning, request)
+    ):
         return _in_turns(node, context, request, meaning)
     repeated = _repeated(request)
     topics = []
@@ -68,6 +73,7 @@ async def _in_turns(
     done = 0
     topics = []
     for topic in request.topics:
+        await turn.maybe_yield()
         rows = _TopicRows(node, context, request, meaning, topic.name, repeated)
         answers = []
         for asked in topic.partitions:

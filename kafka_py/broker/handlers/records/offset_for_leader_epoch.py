@@ -29,6 +29,7 @@ async def handle(
     turn = Turn(node.clock)
     topics = []
     for topic in request.topics:
+        await turn.maybe_yield()
         allowed = is_broker or authorizer.allows(context, Operation.DESCRIBE, ResourceType.TOPIC, topic.topic)
         ends = []
         for asked in topic.partitions:

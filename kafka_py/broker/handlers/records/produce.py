@@ -47,8 +47,7 @@ _new = tuple.__new__
 def handle(node: Node, context: RequestContext, request: ProduceRequest) -> object:
     """Appends; responds when acks is satisfied. With acks=0 there is no response; a failure closes the connection."""
     if context.large_request is not None:
-        no_transaction = transactions.producer_refusal(node, context, request.transactional_id)
-        return in_pieces(node, context, request, handle, _never if no_transaction is None else _is_transactional)
+        return in_pieces(node, context, request, handle, _is_transactional, partial(_check_id, node, context, request))
     version, acks = context.api_version, request.acks
     accepted: list[tuple[TopicPartition, memoryview]] = []
     refused: dict[int, AppendResult] = {}  # by index in the request
@@ -82,6 +81,8 @@ def handle(node: Node, context: RequestContext, request: ProduceRequest) -> obje
                     accepted.append((topic_partition, _NO_RECORDS if records is None else records))  # type: ignore[arg-type]
                     continue
                 refusal = AppendResult(topic_partition, *fault)
+            if not transactional and _is_transactional(records):
+                transactional = TRANSACTIONAL_FLAG
             refused[len(accepted) + len(refused)] = refusal
 
     if transactional:
@@ -123,8 +124,14 @@ def _is_transactional(records: memoryview | object | None) -> bool:
     )
 
 
-def _never(_records: object) -> bool:
-    return False
+def _check_id(node: Node, context: RequestContext, request: ProduceRequest) -> None:
+    """Raises KafkaError for a large request with transactional batches; with acks=0 it closes the connection first."""
+    no_transaction = transactions.producer_refusal(node, context, request.transactional_id)
+    if no_transaction is None:
+        return
+    if request.acks == 0:
+        context.drop_connection(f"produce with acks=0 failed: {no_transaction.code.name}")
+    raise no_transaction
 
 
 def _refused_as_a_whole(request: ProduceRequest, error: KafkaError) -> dict[int, AppendResult]:

@@ -2,6 +2,8 @@
 
 import csv
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from authorization_cases import CASES, Case, Denied, made, request_of
@@ -160,3 +162,122 @@ async def test_a_request_with_another_type_of_resource_is_refused_as_a_whole(bro
         answered = answer.results if key is ApiKey.DESCRIBE_CONFIGS else answer.responses
         assert [row.error_code for row in answered] == [ErrorCode.INVALID_REQUEST] * 2
     assert recorder.asked == []
+
+
+@on_broker(**ONE_BROKER)
+async def test_the_operations_on_a_missing_topic_are_told_unless_it_is_denied(broker: LocalBroker) -> None:
+    write, create = (Operation.WRITE, ResourceType.TOPIC), (Operation.CREATE, ResourceType.TOPIC)
+    cluster, describe = (Operation.CREATE, ResourceType.CLUSTER), (Operation.DESCRIBE, ResourceType.TOPIC)
+    none = -2147483648
+    for denied, creates, code, told in (
+        ((write,), False, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 3576 - (1 << Operation.WRITE)),
+        ((create, cluster), True, ErrorCode.TOPIC_AUTHORIZATION_FAILED, none),
+        ((describe,), True, ErrorCode.TOPIC_AUTHORIZATION_FAILED, none),
+        ((write,), True, ErrorCode.LEADER_NOT_AVAILABLE, 3576 - (1 << Operation.WRITE)),
+    ):
+        broker.server.node.authorizer = Recorder(denied)
+        request = {"topics": [{"name": "n"}], "include_topic_authorized_operations": True,
+                   "allow_auto_topic_creation": creates}  # fmt: skip
+        (row,) = (await broker.ask(made(APIS[ApiKey.METADATA].request, request), 9)).topics
+        assert (row.error_code, row.topic_authorized_operations) == (code, told)
+
+
+@on_broker(**ONE_BROKER)
+async def test_without_describe_configs_a_result_of_create_topics_has_neither_id_nor_settings(
+    broker: LocalBroker,
+) -> None:
+    """The code of the settings is told of refused topics as well, and taken back where the creation fails later."""
+    create, cluster = (Operation.CREATE, ResourceType.TOPIC), (Operation.CREATE, ResourceType.CLUSTER)
+    configs = (Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC)
+    denied_topic = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+    async def results(denied: tuple[Denied, ...], *names: str, timeout_ms: int = 1000) -> list[tuple[int, ...]]:
+        topics = [{"name": name, "num_partitions": 1, "replication_factor": 1} for name in names]
+        request = made(APIS[ApiKey.CREATE_TOPICS].request, {"topics": topics, "timeout_ms": timeout_ms})
+        broker.server.node.authorizer = Recorder(denied)
+        answer = await broker.ask(request, 7)
+        return [
+            (row.error_code, row.topic_config_error_code, row.num_partitions, len(row.configs) > 0,
+             row.topic_id != ZERO_UUID)
+            for row in answer.topics
+        ]  # fmt: skip
+
+    assert await results((), "a") == [(0, 0, 1, True, True)]
+    assert await results((configs,), "b") == [(0, denied_topic, -1, False, False)]
+    assert await results((configs, create, cluster), "c") == [(denied_topic, denied_topic, -1, False, False)]
+    assert await results((create, cluster), "c") == [(denied_topic, 0, -1, False, False)]
+    assert await results((configs,), "c", "c") == [(ErrorCode.INVALID_REQUEST, denied_topic, -1, False, False)]
+    assert await results((configs,), "a") == [(ErrorCode.TOPIC_ALREADY_EXISTS, 0, -1, False, False)]
+    assert await results((), "d", timeout_ms=0) == [(ErrorCode.REQUEST_TIMED_OUT, 0, -1, False, True)]
+
+
+@on_broker(**ONE_BROKER)
+async def test_a_topic_is_deleted_by_name_by_those_who_may_delete_but_not_describe_it(broker: LocalBroker) -> None:
+    await broker.create_topic("t")
+    broker.server.node.authorizer = Recorder(((Operation.DESCRIBE, ResourceType.TOPIC),))
+    request = made(APIS[ApiKey.DELETE_TOPICS].request, {"topics": [{"name": "t", "topic_id": ZERO_UUID}]})
+    (row,) = (await broker.ask(request, 6)).responses
+    assert row.error_code != ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    await broker.until(lambda: not broker.server.node.metadata.has_topic("t"))
+
+
+@on_broker(**ONE_BROKER)
+async def test_another_broker_than_the_controller_says_so_before_it_asks_for_rights(broker: LocalBroker) -> None:
+    node = broker.server.node
+    controller = node.controller
+    node.controller = SimpleNamespace(is_active=False)  # type: ignore[assignment]
+    node.authorizer = recorder = Recorder()
+    try:
+        topics = [{"name": "n", "num_partitions": 1, "replication_factor": 1}]
+        (topic,) = (await broker.ask(made(APIS[ApiKey.CREATE_TOPICS].request, {"topics": topics}), 7)).topics
+        assert (topic.error_code, topic.topic_config_error_code) == (ErrorCode.NOT_CONTROLLER, 0)
+        deletions = [{"name": "u", "mechanism": 1}]
+        request = made(APIS[ApiKey.ALTER_USER_SCRAM_CREDENTIALS].request, {"deletions": deletions})
+        (user,) = (await broker.ask(request, 0)).results
+        assert user.error_code == ErrorCode.NOT_CONTROLLER
+        growth = [{"name": "t", "count": 5, "assignments": None}]
+        (grown,) = (await broker.ask(made(APIS[ApiKey.CREATE_PARTITIONS].request, {"topics": growth}), 3)).results
+        assert grown.error_code == ErrorCode.NOT_CONTROLLER
+        assert recorder.asked == []
+    finally:
+        node.controller = controller
+
+
+@on_broker(**ONE_BROKER)
+async def test_where_two_rights_are_asked_for_in_turn_either_is_enough(broker: LocalBroker) -> None:
+    """The one on the cluster, or the one on the topic or group."""
+    await broker.create_topic("t")
+    await with_group(broker)
+    group, topic, cluster = ResourceType.GROUP, ResourceType.TOPIC, ResourceType.CLUSTER
+
+    async def asks(key: ApiKey, fields: dict[str, object]) -> object:
+        return await broker.ask(made(APIS[key].request, fields), APIS[key].max_version)
+
+    for number, is_on_cluster in enumerate((True, False)):
+        def denying(
+            on_cluster: Operation, other: tuple[Operation, ResourceType], is_on_cluster: bool = is_on_cluster
+        ) -> None:
+            broker.server.node.authorizer = Recorder(((on_cluster, cluster) if is_on_cluster else other,))
+
+        denying(Operation.CREATE, (Operation.CREATE, topic))
+        created: Any = await asks(ApiKey.CREATE_TOPICS, {
+            "topics": [{"name": f"c{number}", "num_partitions": 1, "replication_factor": 1}], "timeout_ms": 1000,
+        })
+        assert [row.error_code for row in created.topics] == [0]
+        found: Any = await asks(ApiKey.METADATA, {
+            "topics": [{"name": f"m{number}"}], "allow_auto_topic_creation": True,
+        })
+        assert [row.error_code for row in found.topics] == [ErrorCode.LEADER_NOT_AVAILABLE]
+        denying(Operation.IDEMPOTENT_WRITE, (Operation.WRITE, topic))
+        given: Any = await asks(ApiKey.INIT_PRODUCER_ID, {
+            "transactional_id": None, "transaction_timeout_ms": 1000, "producer_id": -1, "producer_epoch": -1,
+        })
+        assert (given.error_code, given.producer_id >= 0) == (0, True)
+        denying(Operation.CLUSTER_ACTION, (Operation.DESCRIBE, topic))
+        ended: Any = await asks(ApiKey.OFFSET_FOR_LEADER_EPOCH, {
+            "topics": [{"topic": "t", "partitions": [{"partition": 0, "leader_epoch": 0}]}],
+        })
+        assert [row.error_code for each in ended.topics for row in each.partitions] == [0]
+        denying(Operation.DESCRIBE, (Operation.DESCRIBE, group))
+        listed: Any = await asks(ApiKey.LIST_GROUPS, {})
+        assert [row.group_id for row in listed.groups] == ["g"]

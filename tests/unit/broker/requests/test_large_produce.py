@@ -1,11 +1,13 @@
 """A produce request of very many partitions is taken in pieces, and answered once, in its own order."""
 
 import asyncio
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.broker.requests.large_produce import PIECE, in_pieces, pieces
 from kafka_py.broker.requests.request_context import RequestContext
 from kafka_py.testing.clock import ManualClock
@@ -42,6 +44,10 @@ def named(data: Any) -> list[tuple[str, int]]:
     return [(topic.name, row.index) for topic in data.topic_data for row in topic.partition_data]
 
 
+def test_a_request_without_partitions_is_one_piece() -> None:
+    assert [named(part) for part in pieces(request_of([0] * 300))] == [[]]
+
+
 @pytest.mark.parametrize("sizes", [[1000], [1] * 500, [PIECE, PIECE], [PIECE - 1, 2, PIECE + 1], []])
 def test_the_pieces_are_the_request_in_its_order(sizes: list[int]) -> None:
     request = request_of(sizes)
@@ -64,7 +70,7 @@ class Scenario:
             lambda _, answer: self.sent.append(answer),
         )  # fmt: skip
 
-    def run(self, request: ProduceRequest, *, is_whole: bool = False) -> None:
+    def run(self, request: ProduceRequest, check: Callable[[], None] | None = None) -> None:
         self.context.large_request = request
         node: Any = SimpleNamespace(clock=ManualClock())
 
@@ -72,7 +78,8 @@ class Scenario:
             assert context.large_request is None
             self.taken.append((context, piece))
 
-        asyncio.run(in_pieces(node, self.context, request, handle, lambda _: is_whole))  # type: ignore[arg-type]
+        needs_check = lambda _: check is not None  # noqa: E731
+        asyncio.run(in_pieces(node, self.context, request, handle, needs_check, check))  # type: ignore[arg-type]
 
     def answer(self, place: int) -> None:
         context, piece = self.taken[place]
@@ -125,10 +132,22 @@ def test_without_acks_there_is_no_answer() -> None:
     assert scenario.sent == [None]
 
 
-def test_what_must_be_refused_as_a_whole_is_not_parted() -> None:
+def test_what_is_refused_as_a_whole_is_not_begun() -> None:
+    def refuse() -> None:
+        raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+
     scenario = Scenario()
-    scenario.run(request_of([100]), is_whole=True)
-    assert [len(named(piece)) for _, piece in scenario.taken] == [100]
+    with pytest.raises(KafkaError):
+        scenario.run(request_of([100]), refuse)
+    assert scenario.taken == []
+
+
+def test_what_needs_a_check_is_checked_once() -> None:
+    checked: list[int] = []
+    scenario = Scenario()
+    scenario.run(request_of([100]), lambda: checked.append(1))
+    assert checked == [1]
+    assert len(scenario.taken) == 4
 
 
 @on_broker()

@@ -75,6 +75,10 @@ def test_a_cluster_counts_with_literal_patterns_only() -> None:
         ((*BOOT, "--list", "--producer"), 'Option "[list]" can\'t be used with option "[producer]"'),
         ((*BOOT, "--add", "--producer", "--operation", "Read"),
          'Option "[producer]" can\'t be used with option "[operation]"'),
+        ((*BOOT, "--add", "--consumer", "--deny-host", "1.1.1.1"),
+         'Option "[consumer]" can\'t be used with option "[deny-host]"'),
+        ((*BOOT, "--add", "--consumer", "--topic", "t", "--group", "g", "--cluster"),
+         "With --consumer you must specify a --topic and a --group and no --cluster"),
         ((*BOOT, "--add", "--principal", "User:a"), "The --principal option is only available if --list is set"),
         ((*BOOT, "--add", "--producer"), "With --producer you must specify a --topic"),
         ((*BOOT, "--add", "--idempotent"), "The --idempotent option is only available if --producer is set"),
@@ -108,6 +112,22 @@ def test_past_the_brokers_the_properties_name_zookeeper() -> None:
         named("--authorizer-properties", "zookeeper")
     with pytest.raises(CommandFailed, match=r"com\.example\.Own cannot be loaded"):
         named("--authorizer", "com.example.Own", "--authorizer-properties", "zookeeper.connect=h:1")
+
+
+def test_a_producer_that_is_a_consumer_too_may_have_a_transactional_id() -> None:
+    check(parser().parse([*BOOT, "--add", "--producer", "--consumer", "--topic", "t", "--group", "g",
+                          "--transactional-id", "x", *ALICE]))  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "removes"), [("y", True), ("Y", True), ("yes", False), ("", False), ("n", False)])
+def test_only_y_is_yes(
+    said: str, removes: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = InMemory()
+    run(service, "--add", "--topic", "t", *ALICE)
+    monkeypatch.setattr("builtins.input", lambda: said)
+    run(service, "--remove", "--topic", "t")
+    assert (len(service.kept) == 0) is removes
 
 
 class InMemory:

@@ -110,8 +110,39 @@ def test_hosts_are_compared_as_java_writes_addresses(authorizer: AclAuthorizer, 
     keeper.index.put(FOO, [ALLOWS_ALICE._replace(host="0:0:0:0:0:0:0:1"), ALLOWS_ALICE._replace(host="10.0.0.1")], 1)
     assert may_read_from("::1")
     assert may_read_from("::ffff:10.0.0.1")
+    assert [authorizer.allows_on_any(Client(host=host), READ, TOPIC) for host in ("::1", "::2")] == [True, False]
     keeper.index.put(FOO, [ALLOWS_ALICE._replace(host="::1")], 2)
     assert not may_read_from("::1")
+
+
+def test_some_permissions_include_others_and_denials_do_not(authorizer: AclAuthorizer, keeper: Keeper) -> None:
+    def allowed_with(operation: Operation, *more: AclEntry) -> set[Operation]:
+        keeper.index.put(FOO, [ALLOWS_ALICE._replace(operation=operation), *more], 1)
+        return {each for each in Operation if each > Operation.ALL and authorizer.allows(Client(), each, TOPIC, "foo")}
+
+    describe, configs = Operation.DESCRIBE, Operation.DESCRIBE_CONFIGS
+    for operation in Operation:
+        if operation <= Operation.ALL:
+            continue
+        included = {operation}
+        if operation in (READ, WRITE, Operation.DELETE, Operation.ALTER):
+            included.add(describe)
+        if operation is Operation.ALTER_CONFIGS:
+            included.add(configs)
+        assert allowed_with(operation) == included
+    denial = ALLOWS_ALICE._replace(permission=Permission.DENY)
+    assert allowed_with(Operation.ALL, denial) == {each for each in Operation if each > Operation.ALL} - {READ}
+
+
+def test_on_any_resource_a_literal_name_counts_unless_a_denied_prefix_begins_it(
+    authorizer: AclAuthorizer, keeper: Keeper
+) -> None:
+    denial = ALLOWS_ALICE._replace(permission=Permission.DENY)
+    for prefix, allowed in (("fo", False), ("foo", False), ("foox", True), ("oo", True)):
+        denied = ResourcePattern(TOPIC, prefix, PatternType.PREFIXED)
+        keeper.index.put(denied, [denial], 1)
+        assert authorizer.allows_on_any(Client(), READ, TOPIC) is allowed
+        keeper.index.put(denied, [], 2)
 
 
 def test_the_cache_is_bounded_in_decisions_and_in_the_length_of_names(
@@ -188,7 +219,8 @@ def test_settings() -> None:
 class WithAcls:
     """A plug-in that goes by the rules for any resource that every plug-in has."""
 
-    def allows(self, who: Client, operation: Operation, *_: object) -> bool:
+    def allows(self, who: Client, _operation: Operation, _type: ResourceType, name: str, audit: Audit) -> bool:
+        assert (name, audit) == ("hardcode", Audit.IF_ALLOWED), "a denial here has no effect by itself"
         return who.principal == ROOT
 
     def acls(self) -> list[AclBinding]:
@@ -206,6 +238,39 @@ def test_a_plug_in_without_a_rule_for_any_resource_has_that_of_its_acls() -> Non
     assert refused.value.code is ErrorCode.INVALID_REQUEST
     asyncio.run(plugin.start())
     asyncio.run(plugin.close())
+
+
+class Coroutine:
+    """A plug-in whose answer is a coroutine, which is true whatever it would say."""
+
+    async def allows(self, *_: object) -> bool:
+        return False
+
+
+class CoroutineOnAny(WithAcls):
+    """The same for any resource."""
+
+    async def allows_on_any(self, *_: object) -> bool:
+        return False
+
+
+@pytest.mark.parametrize("plugin", [Coroutine, CoroutineOnAny])
+def test_a_plug_in_that_would_have_to_be_awaited_is_refused(plugin: type) -> None:
+    with pytest.raises(ConfigError, match="must not be a coroutine function"):
+        PluginAuthorizer.load(f"{__name__}:{plugin.__name__}", {})
+    assert PluginAuthorizer.load(f"{__name__}:{WithAcls.__name__}", {}).allows_on_any(Client(), READ, TOPIC)
+
+
+def test_the_acls_of_a_plug_in_have_hosts_as_java_writes_them() -> None:
+    class Local(WithAcls):
+        def acls(self) -> list[AclBinding]:
+            denial = AclEntry("User:*", "0:0:0:0:0:0:0:1", READ, Permission.DENY)
+            everything = ResourcePattern(TOPIC, "*")
+            return [AclBinding(FOO, ALLOWS_ALICE), AclBinding(everything, denial)]
+
+    plugin = PluginAuthorizer(Local())
+    assert plugin.allows_on_any(Client(), READ, TOPIC)
+    assert not plugin.allows_on_any(Client(host="::1"), READ, TOPIC)
 
 
 def test_the_authorizer_of_the_security_page() -> None:
