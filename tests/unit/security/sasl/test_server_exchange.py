@@ -30,6 +30,8 @@ from kafka_py.wire.primitives import MalformedMessage
 GOOD, BAD = b"\0alice\0secret", b"\0alice\0wrong"
 GENERIC = "Authentication failed during authentication due to invalid credentials with SASL mechanism SCRAM-SHA-256"
 
+LARGE = 100
+
 
 class Answers:
     """Answers ApiVersions v9 with an error."""
@@ -39,9 +41,11 @@ class Answers:
         code = ErrorCode.NONE if is_good else ErrorCode.UNSUPPORTED_VERSION
         return encode_response(ApiVersionsResponse(error_code=code, api_keys=[]), 0, header.correlation_id), is_good
 
-    def refusal(self, header: RequestHeader, frame: bytearray, pos: int, code: ErrorCode, text: str) -> Parts:
+    def refusal(self, header: RequestHeader, frame: bytearray, pos: int, code: ErrorCode, text: str) -> Parts | None:
         if header.api_key is ApiKey.PRODUCE:
             raise MalformedMessage("cut off")
+        if len(frame) > LARGE:
+            return None
         return [b"refusal %d" % code]
 
 
@@ -247,3 +251,11 @@ def test_every_other_api_before_the_login_fails() -> None:
             continue
         header = int(key).to_bytes(2, "big") + b"\0\0\0\0\0\7\xff\xff\0\0"
         assert ServerExchange(rules(), Answers()).take(bytearray(header), 0.0).next is Next.FAIL
+
+
+def test_a_large_request_of_another_kind_fails_the_login_without_a_response() -> None:
+    exchange = ServerExchange(rules(), Answers())
+    exchange.take(handshake(), 0)
+    outcome = exchange.take(frame(MetadataRequest(topics=None), 1) + bytes(LARGE), 0)
+    assert (outcome.next, outcome.reply, outcome.last_reply) == (Next.FAIL, None, None)
+    assert exchange.state is LoginState.OVER
