@@ -16,6 +16,7 @@ from kafka_py.security.sasl.scram_credentials import (
     random_text,
     salted_password,
 )
+from kafka_py.security.sasl.scram_messages import MOST_BYTES, parse_client_first
 
 MECHANISM = "SCRAM-SHA-256"
 
@@ -122,3 +123,15 @@ def test_a_nonce_is_base_36_and_differs_each_time() -> None:
     one, other = random_text(chance), random_text(chance)
     assert one != other
     assert int(one, 36) > 0
+
+
+@pytest.mark.parametrize(("more", "is_read"), [(0, True), (1, False)])
+def test_a_message_has_at_most_16_kilobytes(more: int, is_read: bool) -> None:
+    """Expressions take up to 0.15 microseconds a character, and the event loop waits for them."""
+    message = b"n,,n=" + b"a" * (MOST_BYTES - len(b"n,,n=,r=b") + more) + b",r=b"
+    try:
+        parse_client_first(message)
+    except ValueError as error:
+        assert not is_read and str(error) == f"{MOST_BYTES + 1} bytes are too many for the first message of a client"
+    else:
+        assert is_read
