@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from kafka_py.base.chance import Chance
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ConfigError
+from kafka_py.base.options import MAX_LONG
 from kafka_py.net.principal import Principal
 from kafka_py.security.sasl.callbacks import load_callback
 from kafka_py.security.sasl.jaas import LoginModule, server_modules
@@ -101,15 +102,18 @@ class ListenerSettings:
                 return each, str(value)
         return None
 
-    def number(self, name: str, default: int, mechanism: str | None = None) -> int:
-        """Raises ConfigError."""
+    def number(self, name: str, default: int, mechanism: str | None = None, *, most: int = MAX_LONG) -> int:
+        """most: of the type of the setting. Raises ConfigError."""
         found = self.found(name, mechanism)
         if found is None:
             return default
         try:
-            return int(found[1])
+            value = int(found[1])
         except ValueError:
             raise ConfigError(f"Invalid value {found[1]} for configuration {found[0]}: Not a number") from None
+        if not -most <= value <= most:
+            raise ConfigError(f"Invalid value {found[1]} for configuration {found[0]}: Too large for its type")
+        return value
 
 
 def enabled_mechanisms(settings: ListenerSettings) -> list[str]:
