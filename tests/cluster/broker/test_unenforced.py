@@ -130,6 +130,8 @@ async def test_a_change_of_credentials_is_made_whole_or_not_at_all(broker: Local
         upsertion("alice"), upsertion("bob"), upsertion("few", 4095), upsertion("many", 16_385), upsertion(""),
         upsertion("other", mechanism=3), upsertion("half"), upsertion("half", 1, mechanism=2),
     ]  # fmt: skip
+    upsertions.append(upsertion("empty"))
+    upsertions[-1].salted_password = b""
     request = alter_scram.AlterUserScramCredentialsRequest(deletions=deletions, upsertions=upsertions)
     answer = await broker.ask(request, 0)
     unacceptable = ErrorCode.UNACCEPTABLE_CREDENTIAL
@@ -137,6 +139,7 @@ async def test_a_change_of_credentials_is_made_whole_or_not_at_all(broker: Local
         ("alice", ErrorCode.DUPLICATE_RESOURCE), ("absent", ErrorCode.RESOURCE_NOT_FOUND), ("bob", 0),
         ("few", unacceptable), ("many", unacceptable), ("", unacceptable),
         ("other", ErrorCode.UNSUPPORTED_SASL_MECHANISM), ("half", unacceptable),
+        ("empty", unacceptable),
     ]  # fmt: skip
     assert list(await broker.store.configs.of_all("users")) == ["bob"]
 

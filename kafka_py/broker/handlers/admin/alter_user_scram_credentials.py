@@ -111,4 +111,6 @@ def _text_of(mechanism: str, change: ScramChange) -> str | None:
         raise KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
     if change.iterations > MOST_ITERATIONS:
         raise KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
+    if not change.salted_password:  # anyone could make the proofs of its keys; Java refuses empty keys
+        raise KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "The salted password is empty")
     return credential_of(mechanism, bytes(change.salted_password), bytes(change.salt), change.iterations).text()
