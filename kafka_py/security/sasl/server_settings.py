@@ -93,9 +93,8 @@ class ListenerSettings:
     def found(self, name: str, mechanism: str | None = None) -> tuple[str, str] | None:
         """The full name under which a setting is given, and its value."""
         names = [self._prefix + name, name]
-        if mechanism is not None:
-            own = f"{mechanism.lower()}.{name}"
-            names = [self._prefix + own, own, *names]
+        if mechanism is not None:  # the prefix of a mechanism counts behind that of a listener only
+            names.insert(0, f"{self._prefix}{mechanism.lower()}.{name}")
         for each in names:
             value = self.properties.get(each)
             if value is not None:
@@ -147,6 +146,9 @@ def _maker(name: str, settings: ListenerSettings, sources: LoginSources) -> Call
     options = module_options(name, modules, settings.listener)
     if name == GSSAPI:
         return _kerberos_maker(options, settings)
+    misplaced = f"{name.lower()}.{_HANDLER}"
+    if misplaced in settings.properties:  # whoever wrote it must not find that nothing checks credentials
+        raise ConfigError(f"{misplaced} has no effect: listener.name.{settings.listener.lower()}. must precede it")
     found = settings.found(_HANDLER, name)
     callback = None if found is None or found[1] in _OWN_HANDLERS else load_callback(*found)
     if name == PLAIN:

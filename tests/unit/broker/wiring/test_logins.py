@@ -204,3 +204,26 @@ def test_numbers_of_a_listener_have_the_type_of_their_setting(setting: str, valu
     name = f"listener.name.sasl_plaintext.{setting}"
     with pytest.raises(ConfigError, match=f"Invalid value {value} for configuration {name}"):
         logins({**OAUTH, name: value})
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, 0),
+        ({"connections.max.reauth.ms": "5"}, 5),
+        ({"connections.max.reauth.ms": "5", "oauthbearer.connections.max.reauth.ms": "0"}, 5),
+        ({"connections.max.reauth.ms": "5", "listener.name.sasl_plaintext.connections.max.reauth.ms": "6"}, 6),
+        (
+            {"listener.name.sasl_plaintext.connections.max.reauth.ms": "6",
+             "listener.name.sasl_plaintext.oauthbearer.connections.max.reauth.ms": "7"}, 7,
+        ),
+        ({"listener.name.other.connections.max.reauth.ms": "6"}, 0),
+    ],
+)  # fmt: skip
+def test_the_setting_of_mechanism_and_listener_counts_then_of_the_listener_then_of_all(
+    settings: dict[str, str], expected: int
+) -> None:
+    """With the prefix of a mechanism alone a setting is none, as in Apache Kafka."""
+    made = logins({**OAUTH, **settings})
+    assert made.sasl is not None
+    assert made.sasl._present.rules["SASL_PLAINTEXT"].max_session_ms == {"OAUTHBEARER": expected}
