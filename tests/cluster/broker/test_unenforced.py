@@ -11,6 +11,7 @@ from kafka_py.wire.messages.describe_acls import DescribeAclsRequest
 from kafka_py.wire.messages.describe_client_quotas import ComponentData, DescribeClientQuotasRequest
 from kafka_py.wire.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest, UserName
 from kafka_py.wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
+from kafka_py.zk.config_znodes import DEFAULT_ENTITY
 
 EXACT, DEFAULT, ANY = range(3)
 MANY = 20_000
@@ -70,6 +71,7 @@ async def test_credentials_are_described_without_their_secrets(broker: LocalBrok
     assert (await ask()).results == []
     await broker.store.configs.change("users/alice", {"SCRAM-SHA-512": CREDENTIAL})
     await broker.store.configs.change("users/bob", {"producer_byte_rate": "1"})
+    await broker.store.configs.change(f"users/{DEFAULT_ENTITY}", {"SCRAM-SHA-512": CREDENTIAL})
     (row,) = (await ask()).results
     assert (row.user, row.error_code) == ("alice", 0)
     assert [(each.mechanism, each.iterations) for each in row.credential_infos] == [(2, 8192)]

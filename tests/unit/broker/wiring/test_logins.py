@@ -227,3 +227,13 @@ def test_the_setting_of_mechanism_and_listener_counts_then_of_the_listener_then_
     made = logins({**OAUTH, **settings})
     assert made.sasl is not None
     assert made.sasl._present.rules["SASL_PLAINTEXT"].max_session_ms == {"OAUTHBEARER": expected}
+
+
+def test_scram_has_no_callback() -> None:
+    """Whoever names one must not find that it is not asked."""
+    name = "listener.name.sasl_plaintext.scram-sha-256"
+    entry = {f"{name}.sasl.jaas.config": f"{MODULES['SCRAM-SHA-256']} required;"}
+    given = {**OAUTH, **entry, "sasl.enabled.mechanisms": "OAUTHBEARER,SCRAM-SHA-256"}
+    logins(given)
+    with pytest.raises(ConfigError, match="SCRAM-SHA-256 takes its credentials from ZooKeeper"):
+        logins({**given, f"{name}.sasl.server.callback.handler.class": "os.path:join"})
