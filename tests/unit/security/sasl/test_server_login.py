@@ -463,3 +463,14 @@ async def test_malformed_bytes_fail_a_login_once_and_after_the_delay(world: Worl
     world.clock.advance(1)
     assert world.answer(slot).error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
     assert world.connection.closed
+
+
+@on_world()
+async def test_a_login_that_malformed_bytes_fail_is_closed_after_the_delay_too(world: World) -> None:
+    stage = world.connection.on_request.__self__._stage
+    assert stage.fail_malformed("too large")
+    assert counts(world) == {"failed_authentications": 1} and world.connection.mutes == 1
+    world.clock.advance(DELAY_MS - 1)
+    assert not world.connection.closed
+    world.clock.advance(1)
+    assert world.connection.closed == "too large"
