@@ -132,7 +132,7 @@ async def test_a_change_of_credentials_is_made_whole_or_not_at_all(broker: Local
         upsertion("alice"), upsertion("bob"), upsertion("few", 4095), upsertion("many", 16_385), upsertion(""),
         upsertion("other", mechanism=3), upsertion("half"), upsertion("half", 1, mechanism=2),
     ]  # fmt: skip
-    upsertions.append(upsertion("empty"))
+    upsertions += [upsertion("twice"), upsertion("twice"), upsertion("twice", 1, mechanism=2), upsertion("empty")]
     upsertions[-1].salted_password = b""
     request = alter_scram.AlterUserScramCredentialsRequest(deletions=deletions, upsertions=upsertions)
     answer = await broker.ask(request, 0)
@@ -141,7 +141,7 @@ async def test_a_change_of_credentials_is_made_whole_or_not_at_all(broker: Local
         ("alice", ErrorCode.DUPLICATE_RESOURCE), ("absent", ErrorCode.RESOURCE_NOT_FOUND), ("bob", 0),
         ("few", unacceptable), ("many", unacceptable), ("", unacceptable),
         ("other", ErrorCode.UNSUPPORTED_SASL_MECHANISM), ("half", unacceptable),
-        ("empty", unacceptable),
+        ("twice", unacceptable), ("empty", unacceptable),
     ]  # fmt: skip
     assert list(await broker.store.configs.of_all("users")) == ["bob"]
 
