@@ -175,6 +175,12 @@ class BrokerConnection:
         """What the socket has not taken yet; who sends without waiting for answers stops while it grows."""
         return self._sender.held_bytes
 
+    async def answered(self) -> None:
+        """Returns when the requests sent so far are answered, or the connection is closed."""
+        futures = [each.future for each in self._awaited if not each.future.done()]
+        if futures:
+            await asyncio.wait(futures)
+
     # ---- out
 
     async def send(self, request: Any, version: int) -> Any:

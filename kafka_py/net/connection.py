@@ -151,9 +151,7 @@ class Connection:
             self._in_turn = False
         if self._receiver.failure is not None and not self._backlog:
             # The rest of the stream is malformed. Responses to earlier requests that are ready are still sent.
-            _log.warning("Closing connection %s: %s", self.id, self._receiver.failure)
-            self.close(str(self._receiver.failure))
-            return
+            self._services.end_malformed(self, str(self._receiver.failure))
         self.end_turn()
 
     def _resume(self) -> None:

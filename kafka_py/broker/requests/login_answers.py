@@ -8,6 +8,7 @@ from __future__ import annotations
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.slices import FileSlice
 from kafka_py.broker.requests.error_responses import refuse
+from kafka_py.broker.requests.large_requests import PLAIN_BYTES
 from kafka_py.broker.requests.offered_apis import offered, unsupported_version
 from kafka_py.broker.requests.request_context import ClientConnection
 from kafka_py.wire.apis import APIS
@@ -35,8 +36,14 @@ class ConnectionAnswers:
         response = offered(request, version, self._connection)
         return encode_response(response, version, header.correlation_id), response.error_code == ErrorCode.NONE
 
-    def refusal(self, header: RequestHeader, frame: bytearray, pos: int, code: ErrorCode, text: str) -> Parts:
-        """The error response to any request. Raises MalformedMessage."""
+    def refusal(self, header: RequestHeader, frame: bytearray, pos: int, code: ErrorCode, text: str) -> Parts | None:
+        """The error response to any request; None for a large one. Raises MalformedMessage.
+
+        A large request may have very many elements, each of which the response would name. Whoever has not logged in
+        could hold the event loop with it for most of a second.
+        """
+        if len(frame) > PLAIN_BYTES:
+            return None
         api, version = APIS[header.api_key], header.api_version
         if not 0 <= version <= api.max_version:
             raise MalformedMessage(f"{api.name} v{version} is not supported")

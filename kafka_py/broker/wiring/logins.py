@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from kafka_py.base.turns import sliced
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.broker.wiring.server_environment import ServerEnvironment
 from kafka_py.net.connection import Connection
@@ -52,9 +53,13 @@ class BrokerLogins:
         credentials that are no longer there are deleted here too.
         """
         take_over = self.users.change if self._has_users else self.users.load
-        for name, settings in users.items():
-            if name != DEFAULT_ENTITY:
-                take_over(name, settings)
+        gone = [name for name in self.users.names() if name not in users]
+        async for some in sliced(users.items()):
+            for name, settings in some:
+                if name != DEFAULT_ENTITY:
+                    take_over(name, settings)
+        for name in gone:
+            self.users.change(name, {})
         self._has_users = True
 
     def reconfigure(self, config: BrokerConfig) -> None:

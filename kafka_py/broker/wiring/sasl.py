@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from kafka_py.base.errors import ConfigError
+from kafka_py.base.options import MAX_INT
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.broker.wiring.server_environment import ServerEnvironment
 from kafka_py.net.connection import Connection
@@ -36,14 +37,17 @@ from kafka_py.security.sasl.server_settings import (
     login_rules,
 )
 
+_MOST_BYTES = "sasl.server.max.receive.size"
 _CALLBACK_THREADS = 4
 """For callbacks of users, which may block; so many logins can wait for one at the same time."""
 
 
 class LoginsOfListeners(NamedTuple):
-    """By listener: the rules of clients' logins, and how this broker logs in at other brokers."""
+    """By listener: the rules of clients' logins, how large a request during one may be, and how this broker logs in at
+    other brokers."""
 
     rules: dict[str, LoginRules]
+    most_bytes: dict[str, int]
     own: dict[str, LogIn]
 
 
@@ -68,16 +72,19 @@ class BrokerSasl:
         self._builder_of = builder_of
         signed_tokens = SignedTokenChecks(outside.clock)
         self._sources = LoginSources(users, outside.chance, outside.clock, signed_tokens, outside.login_sections)
-        self._present = LoginsOfListeners({}, {})
+        self._present = LoginsOfListeners({}, {}, {})
         self._executor: ThreadPoolExecutor | None = None
 
     def made(self, config: BrokerConfig, listening: Listening) -> LoginsOfListeners:
         """What belongs to these settings, for `take`. Raises ConfigError."""
         protected = [each.listener_name for each in listening.listeners if each.security_protocol.has_sasl]
-        rules = {name: login_rules(ListenerSettings(config.originals, name), self._sources) for name in protected}
+        settings = {name: ListenerSettings(config.originals, name) for name in protected}
+        rules = {name: login_rules(each, self._sources) for name, each in settings.items()}
+        default = config.sasl_server_max_receive_size
+        most_bytes = {name: each.number(_MOST_BYTES, default, most=MAX_INT) for name, each in settings.items()}
         between = [listening.inter_broker_listener, listening.control_plane_listener]
         own = {name: self._own_login(config, name) for name in between if name in protected and name is not None}
-        return LoginsOfListeners(rules, own)
+        return LoginsOfListeners(rules, most_bytes, own)
 
     def take(self, config: BrokerConfig, made: LoginsOfListeners) -> None:
         """Uses what `made` returned for these settings."""
@@ -93,7 +100,7 @@ class BrokerSasl:
             self._outside.clock,
             lambda: self._config.connection_failed_authentication_delay_ms,
             self._callbacks,
-            self._config.sasl_server_max_receive_size,
+            self._present.most_bytes[listener],
         ).begin
 
     def _rules(self, listener: str, stage: LoginStage) -> LoginRules:

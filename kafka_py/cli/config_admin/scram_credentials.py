@@ -41,6 +41,8 @@ def given_password(mechanism: str, given: str) -> GivenPassword:
     match = _GIVEN.fullmatch(given)
     if match is None:
         raise CommandFailed(f"Invalid credential property {shown}={HIDDEN}")  # 2.8.2 shows it, password and all
+    if not match[2]:  # as with a variable of a script that is not set; Java refuses empty keys
+        raise CommandFailed(f"The password of {shown} is empty")
     iterations = int(match[1]) if match[1] and match[1] != "-" else LEAST_ITERATIONS
     if iterations < LEAST_ITERATIONS:
         text = f"Iterations {iterations} is less than the minimum {LEAST_ITERATIONS} required for {shown}"

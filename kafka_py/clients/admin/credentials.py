@@ -67,7 +67,8 @@ async def alter_user_scram_credentials(
 ) -> Results[str, None]:
     """Sets credentials by user and mechanism, and deletes those that are None.
 
-    Raises KafkaError(UNSUPPORTED_SASL_MECHANISM) for an unknown mechanism.
+    Raises KafkaError(UNSUPPORTED_SASL_MECHANISM) for an unknown mechanism, UNACCEPTABLE_CREDENTIAL for an empty
+    password.
     """
     upsertions: dict[str, list[ScramCredentialUpsertion]] = {}
     for user, credentials in changes.items():
@@ -101,6 +102,8 @@ async def alter_user_scram_credentials(
 def _salted(core: AdminCore, user: str, mechanism: str, given: ScramPassword) -> ScramCredentialUpsertion:
     """Takes milliseconds for thousands of iterations."""
     number = _number(mechanism)
+    if not given.password:
+        raise KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, f"The password of user {user} is empty")
     salt = random_text(core.chance).encode() if given.salt is None else given.salt
     return ScramCredentialUpsertion(
         name=user,

@@ -71,6 +71,7 @@ class ConnectionSession:
     async def _begin_again(self) -> None:
         connection = self._connection
         try:
+            await connection.answered()  # its time does not pass while a JoinGroup before it waits for other members
             async with asyncio.timeout(RENEWAL_S):
                 await self.begin()
         except Exception as error:

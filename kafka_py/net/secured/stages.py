@@ -121,6 +121,10 @@ class HandshakeStage:
     def cancel(self) -> None:
         self._handshake.cancel()
 
+    def fail_malformed(self, reason: str) -> bool:
+        """Requests are read after the handshake only."""
+        return False
+
 
 class LoginStage:
     """The login of a connection.
@@ -138,8 +142,13 @@ class LoginStage:
         self._loop = loop
         self._failures = failures
         self._on_passed = on_passed
+        self.failure_delay_s: Callable[[], float] = lambda: 0.0
+        """The present delay of failures; what logs the client in sets it."""
         self._deadline: asyncio.TimerHandle | None = None
         self._is_renewal = False
+        self._is_over = False  # it has succeeded
+        self._has_failed = False
+        self._first_slot = 0  # of the requests of a renewal
 
     def start(self, begin: BeginLogin, within_s: float = LOGIN_S) -> None:
         """Hand the frames to the receiver that `begin` makes, for as long as the login may take."""
@@ -152,18 +161,26 @@ class LoginStage:
 
     def begin_again(self, receiver: OnRequest, within_s: float = LOGIN_S) -> None:
         """The client renews its session: `receiver` gets the frames until it calls `succeed` or `fail` again."""
-        self._is_renewal = True
+        self._is_renewal, self._is_over = True, False
+        self._first_slot = self.connection.received_requests - 1  # the handshake, which has just been handed on
         self._limit(within_s)
         self.connection.on_request = receiver
 
     def _limit(self, within_s: float) -> None:
-        late = f"the login was not complete after {within_s:.0f} s"
-        self._deadline = self._loop.call_later(within_s, self.fail, late)
+        self._deadline = self._loop.call_later(within_s, self._end_late, within_s)
         self.connection.limit_frames(UNAUTHENTICATED_FRAME_BYTES)
+
+    def _end_late(self, within_s: float) -> None:
+        """The client cannot go on with a renewal while requests before it, such as JoinGroup, have no response."""
+        if self.connection.sent_responses < self._first_slot:
+            self._deadline = self._loop.call_later(within_s, self._end_late, within_s)
+        else:
+            self.fail(f"the login was not complete after {within_s:.0f} s")
 
     def succeed(self, principal: Principal) -> None:
         """From the next frame on the connection is served, in the name of `principal`."""
         self.cancel()
+        self._is_over = True
         connection = self.connection
         self._on_passed(connection)
         connection.principal = principal
@@ -174,15 +191,21 @@ class LoginStage:
         else:
             connection.metrics.successful_authentications += 1
 
+    def fail_malformed(self, reason: str) -> bool:
+        if not self._is_over:
+            self.fail(reason, self.failure_delay_s())
+        return not self._is_over
+
     def fail(self, reason: str, delay_s: float = 0.0, before_close: Callable[[], None] | None = None) -> None:
-        """Count and log it, and close the connection: at once, or after a delay in which nothing more is read.
+        """Count and log it once, and close the connection: at once, or after a delay in which nothing more is read.
 
         before_close: gives the last response. Responses that were given before still leave.
         """
-        self.cancel()
         connection = self.connection
-        if connection.closed:
+        if connection.closed or self._has_failed:
             return
+        self.cancel()
+        self._has_failed = True
         if self._is_renewal:
             connection.metrics.failed_reauthentications += 1
         else:

@@ -132,8 +132,8 @@ def _credentials(mechanism: str, options: Mapping[str, str]) -> tuple[str, str]:
 class TokenSource:
     """Bearer tokens: one is used until it is due to be replaced.
 
-    get_token: a user's own function without arguments, which may be a coroutine function; else unsigned tokens are made
-    from the options.
+    get_token: a user's own function without arguments, which may be a coroutine function, and may block; else unsigned
+    tokens are made from the options.
     """
 
     def __init__(
@@ -176,7 +176,7 @@ class TokenSource:
             made = unsecured_login(self._options, now_ms)
             assert made is not None
             return made
-        found = self._get_token()
+        found = await asyncio.get_running_loop().run_in_executor(None, self._get_token)  # it may block
         if isinstance(found, Awaitable):
             found = await found
         if not isinstance(found, BearerToken):

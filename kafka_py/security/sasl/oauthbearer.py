@@ -28,10 +28,17 @@ from kafka_py.security.sasl.oauth_tokens import BearerToken, TokenRefused
 TOKEN_PROPERTY = "OAUTHBEARER.token"
 """Under this name a principal builder finds the token among the negotiated properties."""
 
+MOST_BYTES = 131_072
+"""Of a client's first message."""
+_MOST_PAIRS = 256
+_MOST_NAME = 4096
+"""Characters. With these bounds a message is parsed in about a millisecond, whatever it has; anyone may send one."""
 _SEPARATOR = "\x01"
-_NAME = r"(?:[\x02-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D)+"
+_NAME = rf"(?:[\x02-\x2b\x2d-\x3c\x3e-\x7f]|=2C|=3D){{1,{_MOST_NAME}}}"
 _VALUE = r"[\x21-\x7e \t\r\n]+"
-_FIRST = re.compile(rf"n,(?:a=(?P<authzid>{_NAME}))?,\x01(?P<pairs>(?:[A-Za-z]+={_VALUE}\x01)*)\x01")
+_FIRST = re.compile(
+    rf"n,(?:a=(?P<authzid>{_NAME}))?,\x01(?P<pairs>(?:[A-Za-z]+={_VALUE}\x01){{0,{_MOST_PAIRS}}})\x01"
+)
 _AUTH = re.compile(r"(?P<scheme>\S+) +(?P<token>[-_.a-zA-Z0-9]+)")
 _KEY = re.compile(r"[A-Za-z]+")
 _WHOLE_VALUE = re.compile(_VALUE)
@@ -49,7 +56,7 @@ class BearerFirst:
 
 def parse_first(message: bytes) -> BearerFirst:
     """Raises InvalidCredentials, ExchangeBroken for another scheme than Bearer."""
-    found = _FIRST.fullmatch(message.decode("utf-8", "replace"))
+    found = None if len(message) > MOST_BYTES else _FIRST.fullmatch(message.decode("utf-8", "replace"))
     if found is None:
         raise InvalidCredentials("not the first message of OAUTHBEARER")
     pairs = dict(pair.partition("=")[::2] for pair in found["pairs"].split(_SEPARATOR) if pair)

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 TOKEN_EXTENSION = "tokenauth"
 """Extension with the value `true`: the user name is the id of a delegation token (KIP-48)."""
 GS2_HEADER = "n,,"
+MOST_BYTES = 16_384
+"""Of a message. Expressions take up to 0.15 microseconds a character, and before a login anyone may send messages."""
 
 _SAFE = r"[\x01-\x2b\x2d-\x3c\x3e-\x7f]"
 _VALUE = r"[\x01-\x2b\x2d-\x7f]+"
@@ -116,6 +118,8 @@ def parse_server_final(message: bytes) -> ServerFinal:
 
 
 def _matched(pattern: re.Pattern[str], message: bytes, what: str) -> re.Match[str]:
+    if len(message) > MOST_BYTES:
+        raise ValueError(f"{len(message)} bytes are too many for the {what}")
     try:
         found = pattern.fullmatch(message.decode())
     except UnicodeDecodeError:

@@ -50,6 +50,10 @@ class ScramUsers:
             except ValueError as error:
                 _log.error("The changed %s credential of user %s is ignored: %s", mechanism, name, error)
 
+    def names(self) -> set[str]:
+        """Those who have a credential."""
+        return set().union(*self._credentials.values())
+
     def find(self, mechanism: str, name: str, is_token: bool) -> ScramUser | Derivation | None:
         """The user of that name, or the owner of the token of that id."""
         if is_token:

@@ -89,8 +89,8 @@ class LoginAnswers(Protocol):
         """The response to ApiVersions, and whether it is free of an error. Raises MalformedMessage."""
         ...
 
-    def refusal(self, header: RequestHeader, frame: bytearray, pos: int, code: ErrorCode, text: str) -> Parts:
-        """The error response to a request of any API. Raises MalformedMessage."""
+    def refusal(self, header: RequestHeader, frame: bytearray, pos: int, code: ErrorCode, text: str) -> Parts | None:
+        """The error response to a request of any API; None for one too large for it. Raises MalformedMessage."""
         ...
 
 

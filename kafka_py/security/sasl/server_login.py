@@ -70,6 +70,7 @@ class ServerLogin:
         self._renewed_ms = -math.inf  # when the last renewal began
         self._ends_ms = 0.0
         self._task: asyncio.Task[None] | None = None
+        stage.failure_delay_s = lambda: host.delay_ms() / 1000
         stage.connection.limit_frames(host.max_bytes)
 
     # ---- login
@@ -96,7 +97,7 @@ class ServerLogin:
         elif outcome.next is Next.FAIL:
             last = outcome.last_reply
             before_close = None if last is None else lambda: connection.respond(slot, last)
-            self._stage.fail(outcome.reason, self._host.delay_ms() / 1000, before_close)
+            self._stage.fail(outcome.reason, self._stage.failure_delay_s(), before_close)
 
     async def _work(self, slot: int, work: Work) -> None:
         """Runs a callback; while it runs nothing more is read."""

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from kafka_py.base.chance import Chance
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ConfigError
+from kafka_py.base.options import MAX_LONG
 from kafka_py.net.principal import Principal
 from kafka_py.security.sasl.callbacks import load_callback
 from kafka_py.security.sasl.jaas import LoginModule, server_modules
@@ -92,24 +93,26 @@ class ListenerSettings:
     def found(self, name: str, mechanism: str | None = None) -> tuple[str, str] | None:
         """The full name under which a setting is given, and its value."""
         names = [self._prefix + name, name]
-        if mechanism is not None:
-            own = f"{mechanism.lower()}.{name}"
-            names = [self._prefix + own, own, *names]
+        if mechanism is not None:  # the prefix of a mechanism counts behind that of a listener only
+            names.insert(0, f"{self._prefix}{mechanism.lower()}.{name}")
         for each in names:
             value = self.properties.get(each)
             if value is not None:
                 return each, str(value)
         return None
 
-    def number(self, name: str, default: int, mechanism: str | None = None) -> int:
-        """Raises ConfigError."""
+    def number(self, name: str, default: int, mechanism: str | None = None, *, most: int = MAX_LONG) -> int:
+        """most: of the type of the setting. Raises ConfigError."""
         found = self.found(name, mechanism)
         if found is None:
             return default
         try:
-            return int(found[1])
+            value = int(found[1])
         except ValueError:
             raise ConfigError(f"Invalid value {found[1]} for configuration {found[0]}: Not a number") from None
+        if not -most <= value <= most:
+            raise ConfigError(f"Invalid value {found[1]} for configuration {found[0]}: Too large for its type")
+        return value
 
 
 def enabled_mechanisms(settings: ListenerSettings) -> list[str]:
@@ -143,6 +146,9 @@ def _maker(name: str, settings: ListenerSettings, sources: LoginSources) -> Call
     options = module_options(name, modules, settings.listener)
     if name == GSSAPI:
         return _kerberos_maker(options, settings)
+    misplaced = f"{name.lower()}.{_HANDLER}"
+    if misplaced in settings.properties:  # whoever wrote it must not find that nothing checks credentials
+        raise ConfigError(f"{misplaced} has no effect: listener.name.{settings.listener.lower()}. must precede it")
     found = settings.found(_HANDLER, name)
     callback = None if found is None or found[1] in _OWN_HANDLERS else load_callback(*found)
     if name == PLAIN:

@@ -11,6 +11,7 @@ from kafka_py.wire.messages.describe_acls import DescribeAclsRequest
 from kafka_py.wire.messages.describe_client_quotas import ComponentData, DescribeClientQuotasRequest
 from kafka_py.wire.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest, UserName
 from kafka_py.wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
+from kafka_py.zk.config_znodes import DEFAULT_ENTITY
 
 EXACT, DEFAULT, ANY = range(3)
 MANY = 20_000
@@ -70,6 +71,7 @@ async def test_credentials_are_described_without_their_secrets(broker: LocalBrok
     assert (await ask()).results == []
     await broker.store.configs.change("users/alice", {"SCRAM-SHA-512": CREDENTIAL})
     await broker.store.configs.change("users/bob", {"producer_byte_rate": "1"})
+    await broker.store.configs.change(f"users/{DEFAULT_ENTITY}", {"SCRAM-SHA-512": CREDENTIAL})
     (row,) = (await ask()).results
     assert (row.user, row.error_code) == ("alice", 0)
     assert [(each.mechanism, each.iterations) for each in row.credential_infos] == [(2, 8192)]
@@ -130,6 +132,8 @@ async def test_a_change_of_credentials_is_made_whole_or_not_at_all(broker: Local
         upsertion("alice"), upsertion("bob"), upsertion("few", 4095), upsertion("many", 16_385), upsertion(""),
         upsertion("other", mechanism=3), upsertion("half"), upsertion("half", 1, mechanism=2),
     ]  # fmt: skip
+    upsertions += [upsertion("twice"), upsertion("twice"), upsertion("twice", 1, mechanism=2), upsertion("empty")]
+    upsertions[-1].salted_password = b""
     request = alter_scram.AlterUserScramCredentialsRequest(deletions=deletions, upsertions=upsertions)
     answer = await broker.ask(request, 0)
     unacceptable = ErrorCode.UNACCEPTABLE_CREDENTIAL
@@ -137,6 +141,7 @@ async def test_a_change_of_credentials_is_made_whole_or_not_at_all(broker: Local
         ("alice", ErrorCode.DUPLICATE_RESOURCE), ("absent", ErrorCode.RESOURCE_NOT_FOUND), ("bob", 0),
         ("few", unacceptable), ("many", unacceptable), ("", unacceptable),
         ("other", ErrorCode.UNSUPPORTED_SASL_MECHANISM), ("half", unacceptable),
+        ("twice", unacceptable), ("empty", unacceptable),
     ]  # fmt: skip
     assert list(await broker.store.configs.of_all("users")) == ["bob"]
 

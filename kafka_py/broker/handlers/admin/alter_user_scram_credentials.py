@@ -89,19 +89,25 @@ async def _alter(node: Node, user: str, changes: Iterable[ScramChange]) -> None:
 
 
 def _checked(changes: Iterable[ScramChange]) -> dict[str, str | None]:
-    """The text to store for each mechanism, None to delete it. Raises KafkaError for the first illegal change."""
-    credentials: dict[str, str | None] = {}
-    for change in changes:
-        if not change.name:
-            raise KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
-        mechanism = _MECHANISMS.get(change.mechanism)
-        if mechanism is None:
-            raise KafkaError(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
-        if mechanism in credentials:
-            text = "A user credential cannot be altered twice in the same request"
-            raise KafkaError(ErrorCode.DUPLICATE_RESOURCE, text)
-        credentials[mechanism] = _text_of(mechanism, change)
+    """The text to store for each mechanism, None to delete it. Raises KafkaError for the first illegal change.
+
+    Only where all are legal it matters whether two of them are for the same credential.
+    """
+    texts = [_checked_change(change) for change in changes]
+    credentials = dict(texts)
+    if len(credentials) < len(texts):
+        text = "A user credential cannot be altered twice in the same request"
+        raise KafkaError(ErrorCode.DUPLICATE_RESOURCE, text)
     return credentials
+
+
+def _checked_change(change: ScramChange) -> tuple[str, str | None]:
+    if not change.name:
+        raise KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
+    mechanism = _MECHANISMS.get(change.mechanism)
+    if mechanism is None:
+        raise KafkaError(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
+    return mechanism, _text_of(mechanism, change)
 
 
 def _text_of(mechanism: str, change: ScramChange) -> str | None:
@@ -111,4 +117,6 @@ def _text_of(mechanism: str, change: ScramChange) -> str | None:
         raise KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
     if change.iterations > MOST_ITERATIONS:
         raise KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
+    if not change.salted_password:  # anyone could make the proofs of its keys; Java refuses empty keys
+        raise KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "The salted password is empty")
     return credential_of(mechanism, bytes(change.salted_password), bytes(change.salt), change.iterations).text()

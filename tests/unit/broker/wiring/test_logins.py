@@ -144,3 +144,96 @@ def test_the_times_at_which_tokens_are_replaced_may_be_those_of_a_listener(
 def test_a_wrong_time_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"sasl\.login\.refresh\.buffer\.seconds"):
         logins({**OAUTH, "listener.name.sasl_plaintext.sasl.login.refresh.buffer.seconds": "soon"})
+
+
+def test_credentials_of_users_that_are_gone_are_deleted_where_changes_were_missed() -> None:
+    made, stored = logins({}), {"SCRAM-SHA-256": "salt=c2E=,stored_key=c2s=,server_key=c2U=,iterations=4096"}
+    nothing: Any = None
+    asyncio.run(made.load(nothing, {"alice": stored, "bob": stored}))
+    asyncio.run(made.load(nothing, {"bob": stored}))
+    assert made.users.names() == {"bob"}
+
+
+def test_many_users_are_taken_over_in_turns() -> None:
+    """Where a broker has missed changes it serves clients meanwhile; 10,000 users take it a tenth of a second."""
+    made, stored = logins({}), {"SCRAM-SHA-256": "salt=c2E=,stored_key=c2s=,server_key=c2U=,iterations=4096"}
+    nothing: Any = None
+    largest = turns = 0
+
+    async def run() -> None:
+        nonlocal largest, turns
+        loading = asyncio.create_task(made.load(nothing, {f"user{number}": stored for number in range(1000)}))
+        before = 0
+        while not loading.done():
+            await asyncio.sleep(0)
+            present = len(made.users.names())
+            largest, before, turns = max(largest, present - before), present, turns + 1
+
+    asyncio.run(run())
+    assert len(made.users.names()) == 1000
+    assert turns > 3 and largest <= 300
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, 524_288),
+        ({"sasl.server.max.receive.size": "1000"}, 1000),
+        ({"sasl.server.max.receive.size": "1000", "listener.name.sasl_plaintext.sasl.server.max.receive.size": "9"}, 9),
+    ],
+)
+def test_the_size_of_requests_in_a_login_may_be_that_of_a_listener(settings: dict[str, str], expected: int) -> None:
+    made = logins({**OAUTH, **settings})
+    assert made.sasl is not None
+    begin: Any = made.sasl.begin("SASL_PLAINTEXT")
+    assert begin.__self__.max_bytes == expected
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("sasl.server.max.receive.size", "many"),
+        ("sasl.server.max.receive.size", str(1 << 31)),
+        ("connections.max.reauth.ms", "soon"),
+        ("connections.max.reauth.ms", str(1 << 63)),
+        ("oauthbearer.connections.max.reauth.ms", str(1 << 63)),
+    ],
+)
+def test_numbers_of_a_listener_have_the_type_of_their_setting(setting: str, value: str) -> None:
+    """A lifetime that no response can carry would fail every login."""
+    name = f"listener.name.sasl_plaintext.{setting}"
+    with pytest.raises(ConfigError, match=f"Invalid value {value} for configuration {name}"):
+        logins({**OAUTH, name: value})
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, 0),
+        ({"connections.max.reauth.ms": "5"}, 5),
+        ({"connections.max.reauth.ms": "5", "oauthbearer.connections.max.reauth.ms": "0"}, 5),
+        ({"connections.max.reauth.ms": "5", "listener.name.sasl_plaintext.connections.max.reauth.ms": "6"}, 6),
+        (
+            {"listener.name.sasl_plaintext.connections.max.reauth.ms": "6",
+             "listener.name.sasl_plaintext.oauthbearer.connections.max.reauth.ms": "7"}, 7,
+        ),
+        ({"listener.name.other.connections.max.reauth.ms": "6"}, 0),
+    ],
+)  # fmt: skip
+def test_the_setting_of_mechanism_and_listener_counts_then_of_the_listener_then_of_all(
+    settings: dict[str, str], expected: int
+) -> None:
+    """With the prefix of a mechanism alone a setting is none, as in Apache Kafka."""
+    made = logins({**OAUTH, **settings})
+    assert made.sasl is not None
+    assert made.sasl._present.rules["SASL_PLAINTEXT"].max_session_ms == {"OAUTHBEARER": expected}
+
+
+def test_scram_has_no_callback() -> None:
+    """Whoever names one must not find that it is not asked."""
+    name = "listener.name.sasl_plaintext.scram-sha-256"
+    entry = {f"{name}.sasl.jaas.config": f"{MODULES['SCRAM-SHA-256']} required;"}
+    given = {**OAUTH, **entry, "sasl.enabled.mechanisms": "OAUTHBEARER,SCRAM-SHA-256"}
+    logins(given)
+    with pytest.raises(ConfigError, match="SCRAM-SHA-256 takes its credentials from ZooKeeper"):
+        logins({**given, f"{name}.sasl.server.callback.handler.class": "os.path:join"})

@@ -148,5 +148,12 @@ def test_a_credential_needs_a_password(given):
         scram_credentials.given_password("SCRAM-SHA-256", given)
 
 
+@pytest.mark.parametrize("given", ["password=", "iterations=8192,password="])
+def test_a_password_is_not_empty(given):
+    """As with a variable of a script that is not set: anyone could log in as the user."""
+    with pytest.raises(CommandFailed, match="The password of SCRAM_SHA_256 is empty"):
+        scram_credentials.given_password("SCRAM-SHA-256", given)
+
+
 def test_a_password_is_not_shown():
     assert "secret" not in repr(scram_credentials.given_password("SCRAM-SHA-256", "password=secret"))

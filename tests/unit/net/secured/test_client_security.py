@@ -139,13 +139,56 @@ def test_a_client_with_tls_learns_that_the_listener_is_plain(
     assert "first bytes of TLS" in caplog.text
 
 
+async def nothing() -> None:
+    """No request is without a response."""
+
+
+def test_the_time_of_a_renewal_begins_with_the_response_to_the_last_request_before_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A JoinGroup waits for the other members of its group for minutes, and its broker reads nothing behind it."""
+    monkeypatch.setattr("kafka_py.net.secured.client_security.RENEWAL_S", 0.001)
+    logins: list[int] = []
+
+    async def log_in(connection: BrokerConnection) -> float | None:
+        logins.append(connection.in_flight)
+        return 20.0 if len(logins) == 1 else None
+
+    async def run() -> None:
+        loop = asyncio.get_running_loop()
+        arrived: asyncio.Future[tuple[Connection, int]] = loop.create_future()
+        renews: asyncio.Future[asyncio.Task[None]] = loop.create_future()
+        endpoint = Endpoint("L", SecurityProtocol.PLAINTEXT, "127.0.0.1", 0)
+        server = SocketServer(
+            NetOptions.parse({}), Listening([endpoint], [endpoint], "L", None),
+            RequestService(lambda connection, slot, frame: arrived.set_result((connection, slot))),
+            loop=loop, clock=SystemClock(), registry=MetricRegistry(SystemClock()),
+        )  # fmt: skip
+        port = server.bind()["L"]
+        server.start()
+        connection = await BrokerConnection.connect("127.0.0.1", port, security=ConnectionSecurity(log_in=log_in))
+        assert connection.session is not None
+        connection.session.on_renewal = renews.set_result
+        asked = connection.send_nowait(api_of(ApiKey.API_VERSIONS).request(), 0)
+        request, renewal = await asyncio.gather(arrived, renews)
+        done, _ = await asyncio.wait([renewal], timeout=0.05)  # many times what it may take
+        assert not done and not connection.closed and logins == [0]
+        answer(*request, bytearray())
+        await asyncio.gather(asked, renewal)
+        assert logins == [0, 0] and not connection.closed
+        connection.close()
+        server.close()
+
+    asyncio.run(asyncio.wait_for(run(), 20))
+
+
 @pytest.mark.parametrize("error", [ConnectionLost("gone"), ZeroDivisionError("nobody foresaw this")])
 def test_a_login_that_cannot_be_repeated_closes_the_connection_whatever_is_raised(
     error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def run() -> None:
         reasons: list[str] = []
-        connection: Any = SimpleNamespace(closed=False, close=reasons.append)
+        connection: Any = SimpleNamespace(closed=False, close=reasons.append, answered=nothing)
         answers: Iterator[float | Exception] = iter([1.0, error])
 
         async def log_in(_connection: BrokerConnection) -> float | None:

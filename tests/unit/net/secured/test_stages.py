@@ -231,11 +231,30 @@ def test_a_failed_login_is_answered_counted_and_closed_later() -> None:
     with_server(LOGIN, SecurityProtocol.SASL_PLAINTEXT, body)
 
 
-def test_large_frames_before_a_login_end_the_connection() -> None:
+def test_large_frames_before_a_login_fail_it_and_are_logged_once_a_second(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "kafka_py.net")
+
+    async def body(world: World) -> None:
+        for _ in range(20):
+            reader, writer = await asyncio.open_connection("127.0.0.1", world.port)
+            writer.write(struct.pack(">i", UNAUTHENTICATED_FRAME_BYTES + 1))
+            assert await ended(reader)
+            writer.close()
+        assert world.counts == (0, 20)
+
+    with_server(LOGIN, SecurityProtocol.SASL_PLAINTEXT, body)
+    lines = [each for each in (record.getMessage() for record in caplog.records) if "Awaiting" not in each]
+    assert 1 <= len(lines) <= 10
+    assert "it announced 524289 bytes, at most 524288 are allowed" in lines[0]
+
+
+def test_large_frames_after_a_login_are_no_failure_of_it() -> None:
     async def body(world: World) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", world.port)
-        writer.write(struct.pack(">i", UNAUTHENTICATED_FRAME_BYTES + 1))
+        assert await exchange(reader, writer, b"sesame") == b"welcome"
+        writer.write(struct.pack(">i", (1 << 31) - 1))
         assert await ended(reader)
+        assert world.counts == (1, 0)
         writer.close()
 
     with_server(LOGIN, SecurityProtocol.SASL_PLAINTEXT, body)

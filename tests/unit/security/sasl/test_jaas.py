@@ -54,3 +54,14 @@ def test_secrets_are_in_no_repr_and_in_no_error() -> None:
         with pytest.raises(MalformedJaas) as failed:
             parse_property(text)
         assert "secret" not in str(failed.value)
+
+
+def test_a_section_of_clients_has_one_module() -> None:
+    sections = parse_login_file("KafkaClient { a required; b required; };")
+    with pytest.raises(ConfigError, match="has 2 login modules, not one"):
+        client_module(None, sections)
+
+
+@pytest.mark.parametrize(("written", "value"), [("\\377", "\xff"), ("\\477", "\x277"), ("\\58", "\x058"), ("\\q", "q")])
+def test_escapes_with_digits_are_those_of_java(written: str, value: str) -> None:
+    assert parse_property(f'm required a="{written}";').options == {"a": value}

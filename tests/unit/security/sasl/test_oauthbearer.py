@@ -1,3 +1,5 @@
+import base64
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,8 +9,14 @@ import pytest
 
 from kafka_py.base.errors import KafkaError
 from kafka_py.security.sasl.mechanisms import AuthenticationRefused, Challenge, InvalidCredentials, Success, Work
-from kafka_py.security.sasl.oauth_tokens import BearerToken, TokenRefused
-from kafka_py.security.sasl.oauthbearer import TOKEN_PROPERTY, OAuthBearerClient, OAuthBearerServer
+from kafka_py.security.sasl.oauth_tokens import BearerToken, TokenRefused, validate_unsecured
+from kafka_py.security.sasl.oauthbearer import (
+    MOST_BYTES,
+    TOKEN_PROPERTY,
+    OAuthBearerClient,
+    OAuthBearerServer,
+    parse_first,
+)
 
 TOKEN = BearerToken("abc", "alice", 5000.0)
 
@@ -95,3 +103,50 @@ def test_the_check_of_the_security_page() -> None:
     assert names["check"]("good").principal == "alice"
     with pytest.raises(TokenRefused):
         names["check"]("bad")
+
+
+@pytest.mark.parametrize(
+    ("shape", "most"),
+    [
+        ("n,,\x01auth=Bearer %s\x01\x01", MOST_BYTES - len("n,,\x01auth=Bearer \x01\x01")),
+        ("n,a=%s,\x01auth=Bearer abc\x01\x01", 4096),
+    ],
+)
+def test_what_a_first_message_may_have_is_bounded(shape: str, most: int) -> None:
+    """Whoever has not logged in yet can send it, and the event loop waits while it is parsed."""
+    parse_first((shape % ("a" * most)).encode())
+    with pytest.raises(InvalidCredentials):
+        parse_first((shape % ("a" * (most + 1))).encode())
+
+
+def test_a_first_message_has_at_most_256_extensions_with_the_token() -> None:
+    message = b"n,,\x01auth=Bearer abc\x01" + b"a=b\x01" * 255
+    assert parse_first(message + b"\x01").extensions == {"a": "b"}
+    with pytest.raises(InvalidCredentials):
+        parse_first(message + b"a=b\x01\x01")
+
+
+@pytest.mark.parametrize(
+    ("claims", "is_accepted"),
+    [
+        ({}, True),
+        ({"iat": 99}, True),
+        ({"iat": 100}, False),  # it ends when it begins
+        ({"exp": True}, False),
+        ({"iat": False}, False),
+        ({"sub": " "}, False),
+        ({"sub": 5}, False),
+    ],
+)
+def test_the_claims_of_an_unsigned_token(claims: dict[str, object], is_accepted: bool) -> None:
+    parts = (base64.b64encode(json.dumps(each).encode()).decode() for each in (
+        {"alg": "none"}, {"sub": "alice", "exp": 100, **claims},
+    ))  # fmt: skip
+    # a skew beyond the times of the token: what has to fail fails for another reason than the present time
+    options = {"unsecuredValidatorAllowableClockSkewMs": "1000000"}
+    token = f"{'.'.join(parts)}."
+    if is_accepted:
+        assert validate_unsecured(token, options, 50_000.0).principal == "alice"
+    else:
+        with pytest.raises(TokenRefused):
+            validate_unsecured(token, options, 50_000.0)

@@ -59,3 +59,7 @@ def test_a_callback_decides_instead_of_the_login_entry() -> None:
 def test_a_password_with_a_zero_byte_cannot_be_sent() -> None:
     with pytest.raises(KafkaError):
         PlainClient("alice", "a\0b")
+
+
+def test_who_does_not_exist_has_no_password() -> None:
+    assert not StoredPasswords({"user_alice": "secret"}).has("bob", "")

@@ -16,6 +16,7 @@ from kafka_py.security.sasl.scram_credentials import (
     random_text,
     salted_password,
 )
+from kafka_py.security.sasl.scram_messages import MOST_BYTES, client_first_bare, parse_client_first
 
 MECHANISM = "SCRAM-SHA-256"
 
@@ -66,16 +67,69 @@ def test_a_last_message_that_does_not_fit_the_first_is_refused(change: tuple[byt
         one.step(final.replace(*change))
 
 
-def test_a_client_that_repeats_its_nonce_is_accepted() -> None:
-    """As librdkafka before 2.2; what it sends is what its proof covers."""
-    one, first = server(), b"n=alice,r=client"
+def proven(one: ScramServer, unproven: bytes) -> bytes:
+    """A last message of a client that knows the password, whatever it says besides."""
+    first = b"n=alice,r=client"
     answer = challenge(one, b"n,," + first)
-    unproven = b"c=biws,r=clientclientserver"
     salted = salted_password(MECHANISM, "secret", b"salt", 4096)
     signature = hmac.digest(USER.credential.stored_key, b",".join((first, answer, unproven)), "sha256")
     own = client_key(MECHANISM, salted)
     proof = bytes(a ^ b for a, b in zip(own, signature, strict=True))
-    assert isinstance(one.step(unproven + b",p=" + base64.b64encode(proof)), Success)
+    return unproven + b",p=" + base64.b64encode(proof)
+
+
+def test_a_client_that_repeats_its_nonce_is_accepted() -> None:
+    """As librdkafka before 2.2; what it sends is what its proof covers."""
+    one = server()
+    assert isinstance(one.step(proven(one, b"c=biws,r=clientclientserver")), Success)
+
+
+@pytest.mark.parametrize("unproven", [b"c=eSws,r=clientserver", b"c=biws,r=clientother", b"c=biws,r=clientserverx"])
+def test_a_proof_of_another_exchange_is_refused(unproven: bytes) -> None:
+    one = server()
+    with pytest.raises(InvalidCredentials, match="another exchange"):
+        one.step(proven(one, unproven))
+
+
+@pytest.mark.parametrize("proof", [b"AAAA", b"/" * 44 + b"//8="])
+def test_a_proof_of_another_length_is_refused(proof: bytes) -> None:
+    one = server()
+    challenge(one)
+    with pytest.raises(InvalidCredentials, match="another length"):
+        one.step(b"c=biws,r=clientserver,p=" + proof)
+
+
+def test_a_login_ends_with_its_token() -> None:
+    one = server(USER._replace(principal="owner", expires_ms=99.0))
+    other = ScramClient(MECHANISM, "alice", "secret", "client", is_token=True)
+    final = other.step(challenge(one, other.first()))
+    assert final is not None
+    made = one.step(final)
+    assert isinstance(made, Success)
+    assert (made.identity.name, made.identity.expires_ms, made.identity.is_token) == ("owner", 99.0, True)
+
+
+@pytest.mark.parametrize(("said", "is_token"), [("true", True), ("TRUE", True), ("yes", False)])
+def test_the_extension_of_tokens_is_true_in_any_case(said: str, is_token: bool) -> None:
+    assert parse_client_first(f"n,,n=a,r=b,tokenauth={said}".encode()).is_token is is_token
+
+
+@pytest.mark.parametrize("name", ["a=2C", "a,b", "=3D=2C", "=,"])
+def test_a_name_is_what_the_client_wrote(name: str) -> None:
+    assert parse_client_first(b"n,," + client_first_bare(name, "r", {}).encode()).username == name
+
+
+@pytest.mark.parametrize(("most", "is_done"), [(5000, True), (4999, False)])
+def test_a_client_does_only_so_many_iterations_for_a_broker(
+    most: int, is_done: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kafka_py.security.sasl.scram.MOST_ASKED", most)
+    client = ScramClient(MECHANISM, "alice", "secret", "client")
+    if is_done:
+        assert client.step(b"r=clientserver,s=c2FsdA==,i=5000") is not None
+    else:
+        with pytest.raises(KafkaError, match="5000 iterations, at most are 4999"):
+            client.step(b"r=clientserver,s=c2FsdA==,i=5000")
 
 
 def test_a_token_after_the_end_is_refused() -> None:
@@ -110,7 +164,8 @@ def test_a_client_refuses_a_broker_that_does_not_know_the_password(answers: list
     "text",
     ["", "salt=AA==", "salt=AA==,stored_key=AA==,server_key=AA==,iterations=x",
      "salt=*,stored_key=AA==,server_key=AA==,iterations=4096",
-     "salt=AA==,stored_key=AA==,server_key=AA==,iterations=4096,more=1"],
+     "salt=AA==,stored_key=AA==,server_key=AA==,iterations=4096,more=1",
+     "salt=AA==,stored_key=AA==,server_key=AA==,iterations=4096,more"],
 )  # fmt: skip
 def test_a_malformed_credential_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
@@ -122,3 +177,15 @@ def test_a_nonce_is_base_36_and_differs_each_time() -> None:
     one, other = random_text(chance), random_text(chance)
     assert one != other
     assert int(one, 36) > 0
+
+
+@pytest.mark.parametrize(("more", "is_read"), [(0, True), (1, False)])
+def test_a_message_has_at_most_16_kilobytes(more: int, is_read: bool) -> None:
+    """Expressions take up to 0.15 microseconds a character, and the event loop waits for them."""
+    message = b"n,,n=" + b"a" * (MOST_BYTES - len(b"n,,n=,r=b") + more) + b",r=b"
+    try:
+        parse_client_first(message)
+    except ValueError as error:
+        assert not is_read and str(error) == f"{MOST_BYTES + 1} bytes are too many for the first message of a client"
+    else:
+        assert is_read

@@ -6,7 +6,7 @@ import pytest
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.net.principal import Principal, TokenPrincipal
-from kafka_py.security.sasl.mechanisms import Identity, ServerMechanism, ServerStep, Success
+from kafka_py.security.sasl.mechanisms import Identity, ServerMechanism, ServerStep, Success, Work
 from kafka_py.security.sasl.plain import PlainServer, StoredPasswords
 from kafka_py.security.sasl.scram import ScramServer
 from kafka_py.security.sasl.server_exchange import (
@@ -30,6 +30,8 @@ from kafka_py.wire.primitives import MalformedMessage
 GOOD, BAD = b"\0alice\0secret", b"\0alice\0wrong"
 GENERIC = "Authentication failed during authentication due to invalid credentials with SASL mechanism SCRAM-SHA-256"
 
+LARGE = 100
+
 
 class Answers:
     """Answers ApiVersions v9 with an error."""
@@ -39,9 +41,11 @@ class Answers:
         code = ErrorCode.NONE if is_good else ErrorCode.UNSUPPORTED_VERSION
         return encode_response(ApiVersionsResponse(error_code=code, api_keys=[]), 0, header.correlation_id), is_good
 
-    def refusal(self, header: RequestHeader, frame: bytearray, pos: int, code: ErrorCode, text: str) -> Parts:
+    def refusal(self, header: RequestHeader, frame: bytearray, pos: int, code: ErrorCode, text: str) -> Parts | None:
         if header.api_key is ApiKey.PRODUCE:
             raise MalformedMessage("cut off")
+        if len(frame) > LARGE:
+            return None
         return [b"refusal %d" % code]
 
 
@@ -247,3 +251,49 @@ def test_every_other_api_before_the_login_fails() -> None:
             continue
         header = int(key).to_bytes(2, "big") + b"\0\0\0\0\0\7\xff\xff\0\0"
         assert ServerExchange(rules(), Answers()).take(bytearray(header), 0.0).next is Next.FAIL
+
+
+def test_a_large_request_of_another_kind_fails_the_login_without_a_response() -> None:
+    exchange = ServerExchange(rules(), Answers())
+    exchange.take(handshake(), 0)
+    outcome = exchange.take(frame(MetadataRequest(topics=None), 1) + bytes(LARGE), 0)
+    assert (outcome.next, outcome.reply, outcome.last_reply) == (Next.FAIL, None, None)
+    assert exchange.state is LoginState.OVER
+
+
+def test_only_the_first_frame_of_a_connection_may_be_a_token_of_gssapi() -> None:
+    made = LoginRules(("GSSAPI",), {"GSSAPI": plain}, principal_of)
+    for exchange in (ServerExchange(made, Answers()), ServerExchange(made, Answers(), session())):
+        if not exchange.renews:
+            exchange.take(frame(ApiVersionsRequest(), 0), 0.0)
+        assert exchange.take(bytearray(GOOD), 0.0).next is Next.CLOSE
+
+
+def test_a_mechanism_that_is_not_enabled_is_not_made() -> None:
+    made = LoginRules(("SCRAM-SHA-256",), {"PLAIN": plain, "SCRAM-SHA-256": scram}, principal_of)
+    outcome = ServerExchange(made, Answers()).take(handshake("PLAIN"), 0.0)
+    assert outcome.next is Next.FAIL
+    assert answer(outcome, SaslHandshakeResponse, 1).mechanisms == ["SCRAM-SHA-256"]
+
+
+def test_nothing_follows_a_login_that_its_work_ended() -> None:
+    class Working:
+        name = "PLAIN"
+
+        def step(self, token: bytes) -> ServerStep:
+            return Work(lambda: None, lambda _: Success(Identity("alice"), b""), lambda error: error)
+
+    exchange = ServerExchange(LoginRules(("PLAIN",), {"PLAIN": Working}, principal_of), Answers())
+    exchange.take(handshake(), 0.0)
+    assert exchange.take(tokens(GOOD), 0.0).next is Next.WORK
+    assert exchange.resume(lambda: Success(Identity("alice"), b""), 0.0).next is Next.COMPLETE
+    assert exchange.state is LoginState.OVER
+    assert exchange.take(tokens(GOOD), 0.0).next is Next.CLOSE
+
+
+@pytest.mark.parametrize("version", [-1, 3])
+def test_a_version_that_is_not_served_closes_the_connection(version: int) -> None:
+    request = tokens(GOOD)
+    request[2:4] = version.to_bytes(2, "big", signed=True)
+    outcome = begun().take(request, 0.0)
+    assert (outcome.next, outcome.session) == (Next.CLOSE, None)

@@ -30,7 +30,7 @@ class Reader:
 
     def __init__(self) -> None:
         self.principal, self.closed, self.mutes = ANONYMOUS, "", 0
-        self.unanswered = 0
+        self.unanswered = self.received_requests = self.sent_responses = 0
         self.limits: list[int | None] = []
         self.answers: dict[int, Any] = {}
         self.on_request: Any = None
@@ -45,6 +45,7 @@ class Reader:
     def respond(self, slot: int, parts: Any) -> None:
         assert not self.closed
         self.answers[slot] = parts
+        self.sent_responses = slot + 1
 
     def close(self, reason: str) -> None:
         self.closed = reason
@@ -118,6 +119,7 @@ class World:
 
     def send(self, request: Any, version: int) -> int:
         slot, self.slots = self.slots, self.slots + 1
+        self.connection.received_requests = self.slots
         self.connection.on_request(self.connection, slot, bytearray(encode_request(request, version, 7, "c")[4:]))
         return slot
 
@@ -423,3 +425,52 @@ async def test_an_early_handshake_after_the_end_of_a_session_ends_it(world: Worl
     world.clock.advance(11)
     world.send(SaslHandshakeRequest(mechanism="PLAIN"), 1)
     assert world.connection.closed and world.served == []
+
+
+@on_world(MAX_SESSION_MS)
+async def test_a_renewal_has_its_time_from_the_responses_to_the_requests_before_it(world: World) -> None:
+    """A JoinGroup waits for the other members for minutes, and the responses of the renewal leave after its own."""
+    world.say("alice")
+    waiting = world.ask()
+    handshake = world.send(SaslHandshakeRequest(mechanism="PLAIN"), 1)
+    world.connection.sent_responses = waiting
+    world.clock.advance(120_000)
+    assert not world.connection.closed
+    world.connection.sent_responses = handshake
+    world.clock.advance(29_000)
+    assert not world.connection.closed
+    world.clock.advance(1_000)
+    assert world.connection.closed == "the login was not complete after 30 s"
+    assert counts(world)["failed_reauthentications"] == 1
+
+
+@on_world()
+async def test_malformed_bytes_in_a_login_are_its_failure_and_later_ones_are_not(world: World) -> None:
+    stage = world.connection.on_request.__self__._stage
+    world.say("alice")
+    assert not stage.fail_malformed("too large")
+    assert not world.connection.closed and counts(world) == {"successful_authentications": 1}
+
+
+@on_world(MAX_SESSION_MS)
+async def test_malformed_bytes_fail_a_login_once_and_after_the_delay(world: World) -> None:
+    stage = world.connection.on_request.__self__._stage
+    slot = world.say("wrong")
+    assert stage.fail_malformed("too large")  # behind the wrong password
+    assert counts(world) == {"failed_authentications": 1}
+    world.clock.advance(DELAY_MS - 1)
+    assert not world.connection.closed
+    world.clock.advance(1)
+    assert world.answer(slot).error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+    assert world.connection.closed
+
+
+@on_world()
+async def test_a_login_that_malformed_bytes_fail_is_closed_after_the_delay_too(world: World) -> None:
+    stage = world.connection.on_request.__self__._stage
+    assert stage.fail_malformed("too large")
+    assert counts(world) == {"failed_authentications": 1} and world.connection.mutes == 1
+    world.clock.advance(DELAY_MS - 1)
+    assert not world.connection.closed
+    world.clock.advance(1)
+    assert world.connection.closed == "too large"

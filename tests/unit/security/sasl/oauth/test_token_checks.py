@@ -111,7 +111,8 @@ def test_a_file_of_keys_is_read_at_the_start(provider: TokenProvider, tmp_path: 
     [
         ({HANDLER: UNSECURED_VALIDATOR, URL: "http://h/k"}, "takes unsigned tokens"),
         ({HANDLER: SIGNED_VALIDATORS[0]}, f"{URL} names no keys"),
-        ({f"oauthbearer.{HANDLER}": SIGNED_VALIDATORS[1], URL: " "}, f"{URL} names no keys"),
+        ({f"listener.name.one.oauthbearer.{HANDLER}": SIGNED_VALIDATORS[1], URL: " "}, f"{URL} names no keys"),
+        ({f"oauthbearer.{HANDLER}": SIGNED_VALIDATORS[1]}, "listener.name.one. must precede it"),
         ({URL: "ftp://h/k"}, URL),
         ({URL: "http://h/k", "sasl.oauthbearer.clock.skew.seconds": "-1"}, "clock.skew.seconds"),
         ({URL: "http://h/k", "sasl.oauthbearer.jwks.endpoint.refresh.ms": "soon"}, "refresh.ms"),
