@@ -54,9 +54,10 @@ def _configure(context: ssl.SSLContext, settings: TlsSettings, stores: Stores, p
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # what is trusted need not be an authority, as in Java
         try:
             context.load_verify_locations(cadata=b"".join(stores.trusted))
-        except ssl.SSLError as error:
+        except (ssl.SSLError, ValueError) as error:  # a block of PEM may be empty
             where = settings.truststore.where("certificates")
-            raise ConfigError(f"{where}: the trusted certificates cannot be used: {error.reason or error}") from None
+            fault = getattr(error, "reason", None) or error
+            raise ConfigError(f"{where}: the trusted certificates cannot be used: {fault}") from None
 
 
 def _set_versions(context: ssl.SSLContext, settings: TlsSettings) -> None:
@@ -109,14 +110,14 @@ def _set_own(context: ssl.SSLContext, settings: TlsSettings, own: OwnKey) -> Non
     text = own.key + "".join(pem_of("CERTIFICATE", each) for each in own.chain)
     try:
         _load(context, text, password)
-    except ssl.SSLError as error:
+    except (ssl.SSLError, ValueError) as error:  # a password may have characters, or a length, that OpenSSL refuses
         store = settings.keystore
         fault = _key_fault(error, store.key_password_name)
         raise ConfigError(f"{store.where('key')} cannot be used: {fault}") from None
 
 
-def _key_fault(error: ssl.SSLError, password_name: str) -> str:
-    reason = (error.reason or str(error)).upper()
+def _key_fault(error: ssl.SSLError | ValueError, password_name: str) -> str:
+    reason = (getattr(error, "reason", None) or str(error)).upper()
     if "MISMATCH" in reason:
         return "its key is not that of its first certificate"
     if "DECRYPT" in reason or "PASSWORD" in reason or "CIPHERFINAL" in reason or "PEM LIB" in reason:

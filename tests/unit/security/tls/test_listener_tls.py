@@ -109,7 +109,6 @@ def test_what_may_not_replace_it(authority: Authority) -> None:
     for wanted, words in (
         (of(authority.issue("c", ["h1", "10.0.0.1"])), "CN=b became CN=c"),
         (of(authority.issue("b", ["h2"])), "lacks the subject alternative names 10.0.0.1, h1"),
-        (of(before, ssl_keystore_certificate_chain=before.certificate_pem() + authority.pem()), "1, not 2"),
         (of(before, ssl_keystore_key=None, ssl_keystore_certificate_chain=None), "cannot be added or removed"),
         (of(other.issue("b", ["h1", "10.0.0.1"])), "Old and new stores do not trust each other"),
         (of(before, ssl_truststore_certificates="junk"), "holds no certificate"),
@@ -118,6 +117,18 @@ def test_what_may_not_replace_it(authority: Authority) -> None:
             tls.check(wanted)
         assert words in found.value.detail
     assert not changed(tls, of(before))
+
+
+def test_the_authorities_above_a_certificate_may_change_and_the_case_of_its_name(authority: Authority) -> None:
+    """A public authority signs with another certificate of its own from one year to the next."""
+    before = authority.issue("Broker One", ["h1"])
+    for certified, above in (
+        (before, authority.pem()),
+        (authority.issue("Broker One", ["h1"]), ""),
+        (authority.issue("broker  one", ["h1"]), Authority(time.time() * 1000, "another").pem()),
+    ):
+        tls = listener(of(before, ssl_keystore_certificate_chain=before.certificate_pem() + authority.pem() * 2))
+        assert changed(tls, of(certified, ssl_keystore_certificate_chain=certified.certificate_pem() + above))
 
 
 def test_a_trust_store_may_be_removed_but_not_added(authority: Authority) -> None:

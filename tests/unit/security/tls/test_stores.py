@@ -185,6 +185,8 @@ def test_a_certificate_that_is_trusted_itself_needs_no_authority(broker: Certifi
     assert connect(server, client) is None
 
 
+EMPTY_BLOCK = "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----"
+NO_BASE64 = "-----BEGIN CERTIFICATE-----\nQQé=\n-----END CERTIFICATE-----"
 PEM_FILE = {"ssl.keystore.type": "PEM", "ssl.keystore.location": "{file}", "ssl.key.password": "secret"}
 
 
@@ -209,6 +211,11 @@ PEM_FILE = {"ssl.keystore.type": "PEM", "ssl.keystore.location": "{file}", "ssl.
         ("", {"ssl.keystore.key": "{key}"}, "ssl.keystore.type=PEM"),
         ("", {"ssl.truststore.certificates": "x"}, "ssl.truststore.type=PEM"),
         ("", {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": "x"}, "holds no certificate"),
+        ("", {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": EMPTY_BLOCK}, "cannot be used"),
+        ("", {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": NO_BASE64}, "not valid base64"),
+        ("", {"ssl.truststore.location": "a\0b"}, "ssl.truststore.location: cannot read a\0b"),
+        ("{encrypted}{certificate}", {**PEM_FILE, "ssl.key.password": "x" * 2000}, "cannot be decrypted"),
+        ("junk", {"ssl.keystore.location": "{file}", "ssl.keystore.password": "x\0"}, "the password is another one"),
         ("", {"ssl.keystore.type": "BKS"}, "'BKS' is not one of JKS, PKCS12, PEM"),
         ("", {"ssl.engine.factory.class": "x.Y"}, "Java classes cannot be used"),
         ("", {"ssl.enabled.protocols": ["SSLv3"]}, "'SSLv3' is not one of"),
@@ -237,6 +244,13 @@ def test_errors_are_one_line_that_names_setting_and_file(
         server_context(wanted, load_stores(wanted))
     assert filled(words) in found.value.detail
     assert "\n" not in found.value.detail and "secret" not in found.value.detail
+
+
+def test_a_trust_store_without_certificates_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "empty.jks"
+    path.write_bytes(bytes.fromhex("feedfeed0000000200000000"))
+    with pytest.raises(ConfigError, match=r"empty\.jks cannot be used: it holds no certificate"):
+        load_stores(settings(ssl_truststore_location=str(path)))
 
 
 def test_the_prefix_of_a_listener_is_part_of_the_names() -> None:
