@@ -268,8 +268,11 @@ class BrokerConnection:
                     return
         except (BlockingIOError, InterruptedError):
             return
-        except ssl.SSLError as error:  # with TLS 1.3 a certificate is refused after the client's side is complete
-            self._end(f"SSL handshake failed or broken off: {explained(error)}", AuthenticationFailed)
+        except ssl.SSLError as error:
+            if receiver.received_bytes:  # the broker has accepted this side: the same request may work the next time
+                self._end(f"the TLS session is broken: {explained(error)}")
+            else:  # with TLS 1.3 a certificate is refused after the client's side is complete
+                self._end(f"SSL handshake failed or broken off: {explained(error)}", AuthenticationFailed)
         except OSError as error:
             self._end(str(error))
         except MalformedMessage as error:
