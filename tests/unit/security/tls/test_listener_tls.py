@@ -86,6 +86,8 @@ def test_which_steps_of_handshakes_are_short(authority: Authority) -> None:
 
     assert short(listener(of(authority.issue("b")))) == [True, True, False]
     assert short(listener(of(authority.issue("b", rsa_bits=3072)))) == [False, True, False]
+    without_tls13 = replace(of(authority.issue("b")), protocols=("TLSv1.2",))
+    assert short(listener(without_tls13)) == [False, True, False]
     for client_auth in ("requested", "required"):  # certificates of clients are verified in a thread
         settings = replace(of(authority.issue("b")), client_auth=client_auth)
         assert short(listener(settings)) == [True, False, False]
