@@ -198,7 +198,7 @@ class SocketServer:
         """Open new listeners and close those that were removed; returns the bound ports by listener name.
 
         Connections of a removed listener are closed. A listener that stays is unchanged, whatever its new address is.
-        Raises BindFailed and changes nothing.
+        Raises BindFailed, ConfigError, and changes nothing.
         """
         wanted = {endpoint.listener_name: endpoint for endpoint in listeners}
         added = [name for name in wanted if name not in self._served]
@@ -207,13 +207,14 @@ class SocketServer:
             for name in added:
                 self._add_listener(wanted[name], self._registry)
                 ports[name] = self._served[name].listener.bind()
+            self._limits.serve(list(wanted))
+            self._apply(options)
         except Exception:
             for name in added:
                 if name in self._served:
                     self._served.pop(name).close()
+            self._limits.serve(list(self._served))
             raise
-        self._limits.serve(list(wanted))
-        self._apply(options)
         for name in [name for name in self._served if name not in wanted]:
             self._remove_listener(name)
         for name in added:
