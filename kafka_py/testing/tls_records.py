@@ -38,7 +38,8 @@ class ClientRecords:
         header = struct.pack(">BHH", APPLICATION_DATA, 0x0303, len(content) + 1 + _TAG_BYTES)
         nonce = (self._nonce ^ self._number).to_bytes(_NONCE_BYTES)
         self._number += 1
-        return header + self._cipher.encrypt(nonce, content + bytes([kind]), header)
+        encrypted: bytes = self._cipher.encrypt(nonce, content + bytes([kind]), header)
+        return header + encrypted
 
     def key_update(self, *, asks_for_one: bool) -> bytes:
         """The record after which the client uses new keys. asks_for_one: the server shall do the same."""
@@ -51,4 +52,5 @@ def _expanded(secret: bytes, label: str, size: int) -> bytes:
     """HKDF-Expand-Label without a context."""
     name = b"tls13 " + label.encode()
     info = struct.pack(">HB", size, len(name)) + name + b"\0"
-    return HKDFExpand(SHA384(), size, info).derive(secret)
+    expanded: bytes = HKDFExpand(SHA384(), size, info).derive(secret)
+    return expanded

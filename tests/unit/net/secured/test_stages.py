@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import socket
 import ssl
 import struct
 from collections.abc import Awaitable, Callable
@@ -358,3 +359,18 @@ def test_a_flood_of_silent_connections_costs_its_sender_its_own_ones(caplog: pyt
             LOGIN, SecurityProtocol.SASL_PLAINTEXT, body, **{"kafka_py.max.unauthenticated.connections": "10"}
         )
     assert "more than 10 connections had not authenticated yet" in caplog.text
+
+
+def test_who_has_logged_in_at_once_does_not_leave_for_itself() -> None:
+    async def body(world: World) -> None:
+        world.server._stages._waiting.most = 0  # each is one too many, and none but itself can leave
+        with socket.create_connection(("127.0.0.1", world.port)) as client:
+            client.sendall(framed(b"sesame"))  # before it is accepted
+            client.setblocking(False)
+            reader, writer = await asyncio.open_connection(sock=client)
+            assert await reader.readexactly(11) == framed(b"welcome")
+            assert await exchange(reader, writer, b"more") == b"more"
+            assert world.counts == (1, 0)
+            writer.close()
+
+    with_server(LOGIN, SecurityProtocol.SASL_PLAINTEXT, body)
