@@ -176,6 +176,24 @@ def test_plain_bytes_on_a_listener_with_tls_are_counted_and_logged_once(
     assert len(lines) < 20
 
 
+def test_a_client_that_leaves_within_the_handshake_is_no_failed_authentication(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def body(world: World) -> None:
+        _, writer = await asyncio.open_connection("127.0.0.1", world.port)
+        writer.write(b"\x16\x03\x01")
+        await writer.drain()
+        await world.accepted.wait()
+        writer.close()
+        while world.server.connections:
+            await asyncio.sleep(0.001)
+        assert world.counts == (0, 0)
+
+    with caplog.at_level(logging.INFO):
+        with_server(ListenerSecurity(server_end(contexts(tmp_path)[0])), SecurityProtocol.SSL, body)
+    assert "Failed" not in caplog.text
+
+
 def test_a_handshake_does_not_delay_the_end_of_the_server(tmp_path: Path) -> None:
     async def body(world: World) -> None:
         _, writer = await asyncio.open_connection("127.0.0.1", world.port)

@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -95,12 +96,12 @@ def test_tiny_records_are_read_some_in_each_turn(tmp_path: Path) -> None:
 
 
 def test_what_is_left_of_tiny_records_is_reported_as_readable(tmp_path: Path) -> None:
-    """Some of them arrive cut in the middle, also within a header."""
+    """All of it has been received: nothing more happens on the socket."""
 
     async def body(client: RawClient) -> None:
         server = client.server
         records = client.shake_hands(nothing)
-        sent = b"".join(records.record(bytes([each % 256])) for each in range(1000))
+        client.socket.sendall(b"".join(records.record(bytes([each % 256])) for each in range(1000)))
         buffer, got, done = memoryview(bytearray(4096)), bytearray(), asyncio.Event()
 
         def on_readable() -> None:
@@ -112,11 +113,40 @@ def test_what_is_left_of_tiny_records_is_reported_as_readable(tmp_path: Path) ->
                 done.set()
 
         server.add_reader(server.fileno, on_readable)
-        for at in range(0, len(sent), 2297):  # no multiple of a record's 23 bytes
-            client.socket.sendall(sent[at : at + 2297])
-            await asyncio.sleep(0)
         await asyncio.wait_for(done.wait(), 10)
         assert got == bytes(each % 256 for each in range(1000))
+
+    on_a_raw_stream(tmp_path, body)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "sizes"),
+    [([1], [1, 2, 300]), ([1, 4, 5, 24, 25, 1700], [1, 2, 300]), ([1700, 3001], [1]), ([3001, 3002], [1, 2, 300])],
+)
+def test_records_may_be_cut_anywhere(tmp_path: Path, pieces: list[int], sizes: list[int]) -> None:
+    """Within their headers too; each is there as soon as its last byte has arrived."""
+    random = Random(1)
+
+    async def body(client: RawClient) -> None:
+        server = client.server
+        records = client.shake_hands(nothing)
+        contents = [random.randbytes(random.choice(sizes)) for _ in range(20 if pieces == [1] else 700)]
+        sent = b"".join(map(records.record, contents))
+        buffer, got, at = memoryview(bytearray(4096)), bytearray(), 0
+        while at < len(sent):
+            size = random.choice(pieces)
+            client.socket.sendall(sent[at : at + size])
+            at += size
+            while True:
+                try:
+                    count = server.recv_into(buffer)
+                except BlockingIOError:
+                    if not server._holds:
+                        break
+                else:
+                    assert count <= (RECORDS_A_TURN + 1) * max(sizes)  # one may have been given in part before
+                    got.extend(buffer[:count])
+        assert got == b"".join(contents)
 
     on_a_raw_stream(tmp_path, body)
 

@@ -133,6 +133,17 @@ def test_the_authorities_above_a_certificate_may_change_and_the_case_of_its_name
         assert changed(tls, of(certified, ssl_keystore_certificate_chain=certified.certificate_pem() + above))
 
 
+def test_a_key_store_cannot_be_added(authority: Authority) -> None:
+    own = authority.issue("b")
+    with pytest.raises(ConfigError, match="Key store cannot be added or removed"):
+        listener(of(own, ssl_keystore_key=None, ssl_keystore_certificate_chain=None)).check(of(own))
+
+
+def test_a_broker_tries_itself_whatever_its_host_is_called(authority: Authority) -> None:
+    settings = of(authority.issue("b", ["h1"]), ssl_endpoint_identification_algorithm="https")
+    assert listener(settings, is_inter_broker=True).has_key
+
+
 def test_a_trust_store_may_be_removed_but_not_added(authority: Authority) -> None:
     own = authority.issue("b")
     without = {"ssl_truststore_certificates": None, "ssl_truststore_type": None}

@@ -1,10 +1,13 @@
 """Key and trust stores of every kind, and what is said of those that cannot be read."""
 
+import hashlib
 import shutil
 import ssl
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +16,9 @@ pytest.importorskip("cryptography")
 
 from kafka_py.base.errors import ConfigError
 from kafka_py.security.tls.certificates import Authority, Certified
+from kafka_py.security.tls.client_tls import client_end
 from kafka_py.security.tls.contexts import client_context, fault_between, server_context
+from kafka_py.security.tls.java_stores import UnreadableStore, unprotected_key
 from kafka_py.security.tls.settings import TlsSettings
 from kafka_py.security.tls.stores import load_stores
 
@@ -244,6 +249,44 @@ def test_errors_are_one_line_that_names_setting_and_file(
         server_context(wanted, load_stores(wanted))
     assert filled(words) in found.value.detail
     assert "\n" not in found.value.detail and "secret" not in found.value.detail
+
+
+def test_the_host_must_be_one_of_the_certificate_unless_that_is_not_asked(
+    authority: Authority, trusting: TlsSettings
+) -> None:
+    elsewhere = own(authority.issue("localhost", ["elsewhere"]))
+    assert "not valid for 'localhost'" in str(connect(elsewhere, trusting))
+    assert connect(elsewhere, replace(trusting, checks_names=False)) is None
+    assert connect(own(authority.issue("b", ["localhost"])), trusting) is None
+
+
+@pytest.mark.parametrize(
+    ("host", "checks", "sent"),
+    [("broker", False, None), ("broker.example", False, "broker.example"), ("10.0.0.1", False, None),
+     ("::1", False, None), ("broker", True, "broker"), ("10.0.0.1", True, "10.0.0.1")],
+)  # fmt: skip
+def test_which_name_a_client_sends(host: str, checks: bool, sent: str | None) -> None:
+    names: list[str | None] = []
+    context: Any = SimpleNamespace(
+        check_hostname=checks, wrap_bio=lambda _in, _out, server_hostname: names.append(server_hostname)
+    )
+    client_end(context, host)(ssl.MemoryBIO(), ssl.MemoryBIO())
+    assert names == [sent]
+
+
+def test_the_password_of_a_key_in_a_java_store_is_checked() -> None:
+    key, salt, secret = b"a private key of some bytes", bytes(20), "pw".encode("utf-16-be")
+    stream, hidden = salt, b""
+    for at in range(0, len(key), 20):
+        stream = hashlib.sha1(secret + stream).digest()
+        hidden += bytes(one ^ other for one, other in zip(key[at : at + 20], stream, strict=False))
+    data = salt + hidden + hashlib.sha1(secret + key).digest()
+    algorithm = bytes.fromhex("300e060a2b060104012a021101010500")
+    protected = algorithm + b"\x04" + bytes([len(data)]) + data
+    protected = b"\x30" + bytes([len(protected)]) + protected
+    assert unprotected_key(protected, "pw") == key
+    with pytest.raises(UnreadableStore, match="the password of its key is another one"):
+        unprotected_key(protected, "pW")
 
 
 def test_a_trust_store_without_certificates_is_refused(tmp_path: Path) -> None:
