@@ -180,13 +180,14 @@ def test_a_client_that_leaves_within_the_handshake_is_no_failed_authentication(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def body(world: World) -> None:
+        closed = asyncio.Event()
+        world.server.on_disconnect(lambda _connection: closed.set())
         _, writer = await asyncio.open_connection("127.0.0.1", world.port)
         writer.write(b"\x16\x03\x01")
         await writer.drain()
         await world.accepted.wait()
         writer.close()
-        while world.server.connections:
-            await asyncio.sleep(0.001)
+        await closed.wait()
         assert world.counts == (0, 0)
 
     with caplog.at_level(logging.INFO):
