@@ -37,7 +37,8 @@ def test_the_inter_broker_listener_goes_first_when_there_is_another() -> None:
 
 
 def test_the_only_listener_is_not_protected() -> None:
-    counts = limits({"max.connections": "1", "max.connection.creation.rate": "1"})
+    own = {f"listener.name.plaintext.{name}": "1000" for name in ("max.connections", "max.connection.creation.rate")}
+    counts = limits({"max.connections": "1", "max.connection.creation.rate": "1", **own})
     counts.opened("PLAINTEXT", "h")
     assert counts.admission("PLAINTEXT") is Admission.WAIT
     for _ in range(20):
