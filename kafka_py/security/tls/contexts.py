@@ -22,6 +22,11 @@ _VERSIONS = {
     "TLSv1.3": ssl.TLSVersion.TLSv1_3,
 }
 _CLIENT_AUTH = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
+_NO_SUITE = "TLS_EMPTY_RENEGOTIATION_INFO_SCSV"
+"""Java's lists of cipher suites have it; it says something of the client, and OpenSSL sends it by itself."""
+_SUITES_OF_TLS13 = frozenset(
+    {"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256", _NO_SUITE}
+)
 _MOST_STEPS = 16
 
 
@@ -68,7 +73,7 @@ def _set_versions(context: ssl.SSLContext, settings: TlsSettings) -> None:
         )
     wanted = [_VERSIONS[each] for each in settings.protocols]
     if settings.cipher_suites:  # a version without a suite is not offered
-        names = [is_of_tls13(each) for each in settings.cipher_suites]
+        names = [is_of_tls13(each) for each in settings.cipher_suites if each != _NO_SUITE]
         if not any(names):
             wanted = [each for each in wanted if each != ssl.TLSVersion.TLSv1_3]
         if all(names):
@@ -86,9 +91,12 @@ def is_of_tls13(suite: str) -> bool:
 
 def _set_ciphers(context: ssl.SSLContext, settings: TlsSettings) -> None:
     older = [each for each in settings.cipher_suites if not is_of_tls13(each)]
-    for suite in older:
+    for suite in settings.cipher_suites:
         try:
-            context.set_ciphers(openssl_name(suite))
+            if suite in older:
+                context.set_ciphers(openssl_name(suite))
+            elif suite not in _SUITES_OF_TLS13:
+                raise ssl.SSLError
         except ssl.SSLError:
             raise ConfigError(f"{settings.prefix}ssl.cipher.suites: there is no cipher suite {suite!r}") from None
     if older:

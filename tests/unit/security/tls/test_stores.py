@@ -225,6 +225,7 @@ PEM_FILE = {"ssl.keystore.type": "PEM", "ssl.keystore.location": "{file}", "ssl.
         ("", {"ssl.engine.factory.class": "x.Y"}, "Java classes cannot be used"),
         ("", {"ssl.enabled.protocols": ["SSLv3"]}, "'SSLv3' is not one of"),
         ("", {"ssl.cipher.suites": ["TLS_FOO_WITH_BAR"]}, "no cipher suite 'TLS_FOO_WITH_BAR'"),
+        ("", {"ssl.cipher.suites": ["TLS_AES_256_GCM_SHA385"]}, "no cipher suite 'TLS_AES_256_GCM_SHA385'"),
         ("", {"ssl.endpoint.identification.algorithm": "ldaps"}, "is not https"),
     ],
 )
@@ -320,3 +321,8 @@ def test_versions_and_cipher_suites(authority: Authority, broker: Certified) -> 
     assert session(ssl_cipher_suites=[suite]) == (v12, v12, ["ECDHE-ECDSA-AES256-GCM-SHA384"])
     assert session(ssl_cipher_suites=["TLS_AES_128_GCM_SHA256"])[:2] == (v13, v13)
     assert session(ssl_cipher_suites=["TLS_AES_128_GCM_SHA256", suite])[:2] == (v12, v13)
+    signal = "TLS_EMPTY_RENEGOTIATION_INFO_SCSV"  # in lists that come from Java, and no suite
+    assert session(ssl_cipher_suites=[suite, signal])[:2] == (v12, v12)
+    assert session(ssl_cipher_suites=["TLS_AES_128_GCM_SHA256", signal])[:2] == (v13, v13)
+    with pytest.raises(ConfigError, match="names no suite"):
+        session(ssl_cipher_suites=[signal])
