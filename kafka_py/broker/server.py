@@ -258,8 +258,10 @@ class KafkaServer:
             self._controller.reconfigure(config)
             self.node.replication.reconfigure(config)
         if self._sockets is not None and self._registration is not None:  # last: it fails if a port is in use
-            await self._logins.reload(config)
-            await self._sockets.reconfigure(config)
+            try:
+                await self._sockets.reconfigure(config)
+            finally:  # neither waits until the other has settings that can be used
+                await self._logins.reload(config)
             self._listeners.relisten(self._sockets, self._registration, config)
 
     async def _environment(self) -> BrokerEnvironment:

@@ -274,8 +274,8 @@ class BrokerConnection:
                     return
         except (BlockingIOError, InterruptedError):
             return
-        except ssl.SSLError as error:  # with TLS 1.3 a certificate is refused after the client's side is complete
-            self._end(f"SSL handshake failed or broken off: {explained(error)}", AuthenticationFailed)
+        except ssl.SSLError as error:
+            self._end_of_tls(error)
         except OSError as error:
             self._end(str(error))
         except MalformedMessage as error:
@@ -284,6 +284,12 @@ class BrokerConnection:
             self._end_unforeseen(error)
         else:
             self._loop.call_soon(self._on_readable)  # others on the loop first
+
+    def _end_of_tls(self, error: ssl.SSLError) -> None:
+        if self._receiver.received_bytes:  # the broker has accepted this side: the next session may work
+            self._end(f"the TLS session is broken: {explained(error)}")
+        else:  # with TLS 1.3 a certificate is refused after the client's side is complete
+            self._end(f"SSL handshake failed or broken off: {explained(error)}", AuthenticationFailed)
 
     def _decode(self) -> bool:
         """Answers what has arrived, in order; False when a large response needs more turns than this one."""

@@ -11,6 +11,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
+from kafka_py.net.memory import resize
+
 RECEIVE_BUFFER_BYTES = 256 * 1024
 DIRECT_BYTES = 64 * 1024
 """Frames above this size that have not arrived whole are received into their own bytearray."""
@@ -190,7 +192,8 @@ class FrameReceiver:
 
     def _begin_large(self, size: int, arrived: memoryview) -> None:
         filled = len(arrived)
-        self._frame = frame = bytearray(min(size, max(self._credit, GROWTH * filled)))
+        self._frame = frame = bytearray()
+        resize(frame, min(size, max(self._credit, GROWTH * filled)))
         frame[:filled] = arrived
         self._filled = filled
         self._size = size
@@ -210,7 +213,7 @@ class FrameReceiver:
             self._expects_large = True
             return [frame]
         if filled == len(frame):
-            frame.extend(bytes(min(size, GROWTH * filled) - filled))
+            resize(frame, min(size, GROWTH * filled))
         return []
 
     def resume(self) -> None:

@@ -10,7 +10,7 @@ Source: docs/reference/quotas.md, section 8; KIP-402, KIP-612.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.options import MAX_INT
@@ -61,18 +61,7 @@ class ConnectionLimits:
 
     def configure(self, options: NetOptions) -> None:
         """Take over the limits of `options`. Raises ConfigError and changes nothing when they cannot be read."""
-        per_listener = {
-            name: _listener_setting(options.originals, name, "max.connections", options.max_connections)
-            for name in self._by_listener
-        }
-        rates = {
-            name: _listener_setting(
-                options.originals, name, "max.connection.creation.rate", options.max_connection_creation_rate
-            )
-            for name in self._by_listener
-        }
-        self._per_listener = per_listener
-        self._rates = rates
+        self._per_listener, self._rates = listener_limits(options, self._by_listener)
         self._most = options.max_connections
         self._most_per_host = options.max_connections_per_ip
         self._rate = options.max_connection_creation_rate
@@ -139,6 +128,18 @@ class ConnectionLimits:
 
     def open_connections(self, listener: str) -> int:
         return self._by_listener[listener]
+
+
+def listener_limits(options: NetOptions, listeners: Iterable[str]) -> tuple[dict[str, int], dict[str, int]]:
+    """By listener: how many connections it takes, and how many in a second. Raises ConfigError."""
+
+    def limits(setting: str, default: int) -> dict[str, int]:
+        return {name: _listener_setting(options.originals, name, setting, default) for name in listeners}
+
+    return (
+        limits("max.connections", options.max_connections),
+        limits("max.connection.creation.rate", options.max_connection_creation_rate),
+    )
 
 
 def overrides_of(text: str, address_of: Callable[[str], str]) -> dict[str, int]:

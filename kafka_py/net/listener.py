@@ -19,8 +19,6 @@ ACCEPTS_A_TURN = 512
 ACCEPT_TURN_S = 0.002
 """New connections taken before others get their turn, and for how long. The system's queue of a listener is one for all
 addresses, so it is emptied faster than the connections that were in it are served."""
-_ACCEPTS_A_LOOK = 16
-"""Accepted between two looks at the clock."""
 OUT_OF_FILES_PAUSE_MS = 500
 
 _log = logging.getLogger(__name__)
@@ -102,7 +100,7 @@ class Listener:
     def _on_acceptable(self) -> None:
         ends_s = self._now_s() + ACCEPT_TURN_S
         for number in range(ACCEPTS_A_TURN):
-            if self._socket is None or (number % _ACCEPTS_A_LOOK == 0 and number and self._now_s() >= ends_s):
+            if self._socket is None or (number and self._now_s() >= ends_s):
                 return
             delay_ms = self._admit()
             if delay_ms is None or delay_ms > 0:

@@ -29,6 +29,7 @@ from kafka_py.net.connection import Connection, OnRequest
 from kafka_py.net.connection_services import ConnectionServices, OnSent, forget
 from kafka_py.net.endpoints import Endpoint, Listening, bracketed
 from kafka_py.net.frames_in import MemoryPool, SizeFault, any_size
+from kafka_py.net.idle_sweep import IdleSweep
 from kafka_py.net.limits import Admission, ConnectionLimits, overrides_of
 from kafka_py.net.listener import Listener
 from kafka_py.net.loop import LoopWatch
@@ -50,9 +51,6 @@ from kafka_py.net.secured.unauthenticated import UnauthenticatedConnections
 from kafka_py.net.served import Served
 from kafka_py.net.transport import PlaintextTransport
 
-SWEEPS_PER_IDLE_TIME = 16
-SHORTEST_SWEEP_MS = 20.0
-LONGEST_SWEEP_MS = 10_000.0
 _CLOSED_A_TURN = 64
 _WINDOW = Window(11, 1000.0)
 """Of rates of connections, where no other is given."""
@@ -138,7 +136,9 @@ class SocketServer:
         self._turned_away = TurnedAway(loop, clock.monotonic_s)
         self._resets = ResetWatch(loop)
         self._accepted = 0
-        self._sweep: asyncio.TimerHandle | None = None
+        self._sweep = IdleSweep(
+            loop, clock, self._supervisor, self.connections, lambda: self._options.connections_max_idle_ms
+        )  # fmt: skip
         self._watchers: list[Callable[[Connection], None]] = []
 
     def _add_listener(self, endpoint: Endpoint, registry: MetricRegistry) -> None:
@@ -167,7 +167,7 @@ class SocketServer:
         keep_freed_memory()
         for served in self._served.values():
             served.listener.start()
-        self._sweep_later()
+        self._sweep.start()
 
     @property
     def expired_connections(self) -> int:
@@ -198,7 +198,7 @@ class SocketServer:
         """Open new listeners and close those that were removed; returns the bound ports by listener name.
 
         Connections of a removed listener are closed. A listener that stays is unchanged, whatever its new address is.
-        Raises BindFailed and changes nothing.
+        Raises BindFailed, ConfigError, and changes nothing.
         """
         wanted = {endpoint.listener_name: endpoint for endpoint in listeners}
         added = [name for name in wanted if name not in self._served]
@@ -207,13 +207,14 @@ class SocketServer:
             for name in added:
                 self._add_listener(wanted[name], self._registry)
                 ports[name] = self._served[name].listener.bind()
+            self._limits.serve(list(wanted))
+            self._apply(options)
         except Exception:
             for name in added:
                 if name in self._served:
                     self._served.pop(name).close()
+            self._limits.serve(list(self._served))
             raise
-        self._limits.serve(list(wanted))
-        self._apply(options)
         for name in [name for name in self._served if name not in wanted]:
             self._remove_listener(name)
         for name in added:
@@ -234,9 +235,7 @@ class SocketServer:
 
     def close(self) -> None:
         """Stop accepting and end every connection; answers that are ready get one chance to leave."""
-        if self._sweep is not None:
-            self._sweep.cancel()
-            self._sweep = None
+        self._sweep.close()
         for served in self._served.values():
             served.close()
         for connection in list(self.connections.values()):
@@ -372,27 +371,6 @@ class SocketServer:
             connection.close("max.connections was lowered")
         if len(others) > _CLOSED_A_TURN:
             self._loop.call_soon(self._close_excess)
-
-    # ---- idle
-
-    def _sweep_later(self) -> None:
-        idle_ms = self._options.connections_max_idle_ms
-        if idle_ms >= 0:
-            delay_ms = min(max(idle_ms / SWEEPS_PER_IDLE_TIME, SHORTEST_SWEEP_MS), LONGEST_SWEEP_MS)
-            self._sweep = self._loop.call_later(delay_ms / 1000.0, self._sweep_idle)
-
-    def _sweep_idle(self) -> None:
-        """Close what had no traffic for connections.max.idle.ms; who waits for our answer is not idle."""
-        now_ms = self._clock.monotonic_ms()
-        oldest_ms = now_ms - self._options.connections_max_idle_ms
-        for connection in list(self.connections.values()):
-            if connection.is_active or connection.unanswered:
-                connection.is_active = False
-                connection.last_active_ms = now_ms
-            elif connection.last_active_ms < oldest_ms:
-                with self._supervisor.guard("connections", connection.id):
-                    connection.close("idle for connections.max.idle.ms")
-        self._sweep_later()
 
 
 def _last_used(connection: Connection) -> tuple[bool, float]:

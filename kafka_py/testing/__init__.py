@@ -19,6 +19,7 @@
     web_manager.py       the web manager, called or served
     znodes.py            znodes read and written by hand
     tls_ends.py          two ends of TLS without a broker
+    tls_records.py       records that no TLS client sends
     certificate_files.py  certificates for brokers and clients
     compacted_topics.py  one compacted topic's logs, on disks in memory
     side_work.py         work beside a load

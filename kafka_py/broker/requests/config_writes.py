@@ -27,7 +27,7 @@ from kafka_py.broker.settings.config_edits import (
     usable,
 )
 from kafka_py.broker.settings.configs import BrokerConfig
-from kafka_py.broker.settings.setting_names import base_name, shown
+from kafka_py.broker.settings.setting_names import shown
 from kafka_py.log.model.configs import LogConfig
 from kafka_py.security.acls.vocabulary import CLUSTER_NAME, Operation, ResourceType
 from kafka_py.zk.config_znodes import DEFAULT_ENTITY, entity_path
@@ -165,7 +165,7 @@ async def _checked(
         check_topic(overrides, node.live_config)
     else:
         check_broker(overrides, node.live_config, is_default=not resource.name, stored=stored)
-        if resource.name and any(base_name(name).startswith("ssl.") for name in overrides):
+        if resource.name:  # a setting of a store may have been deleted, or its file may have changed
             values = await node.live_config.passwords.looked_up(overrides)
             await node.check_stores(node.live_config.with_own(values))
     if node.alter_policy is not None:

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from kafka_py.base.errors import ConfigError
 from kafka_py.base.turns import sliced
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.broker.wiring.server_environment import ServerEnvironment
@@ -98,8 +99,13 @@ class BrokerLogins:
 
     async def check_stores(self, config: BrokerConfig) -> None:
         """Whether listeners may have the key and trust stores of these settings. Raises ConfigError."""
-        if self.tls is not None:  # in a thread: passwords of stores are hashed many times
-            await asyncio.get_running_loop().run_in_executor(self.tls.executor(), self.tls.check, config)
+        if self.tls is None and not any(each.security_protocol.has_tls for each in listening_of(config).listeners):
+            return
+        from kafka_py.broker.wiring.tls import BrokerTls
+
+        tls, executor = (BrokerTls(), None) if self.tls is None else (self.tls, self.tls.executor())
+        # in a thread: passwords of stores are hashed many times
+        await asyncio.get_running_loop().run_in_executor(executor, tls.check, config)
 
     async def reload(self, config: BrokerConfig) -> None:
         """Takes over settings, or files of stores, that have changed. Raises ConfigError, and changes nothing then."""
@@ -116,10 +122,12 @@ class BrokerLogins:
     # ---- connections
 
     def security_of(self, endpoint: Endpoint) -> ListenerSecurity | None:
-        """How the connections of a listener are protected; None for a plain one."""
-        name = endpoint.listener_name
+        """How the connections of a listener are protected; None for a plain one. Raises ConfigError."""
+        name, protocol = endpoint.listener_name, endpoint.security_protocol
         begin = None if self.sasl is None else self.sasl.begin(name)
         tls = None if self.tls is None else self.tls.listener(name)
+        if (protocol.has_tls and tls is None) or (protocol.has_sasl and begin is None):
+            raise ConfigError(f"listener {name} is of {protocol.name}, whose settings were not taken over")
         build = self._builder_of(name)
         if begin is None and build is not None:
             who = _built(build)

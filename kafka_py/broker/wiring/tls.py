@@ -61,11 +61,16 @@ class BrokerTls:
         self._listeners = listeners
 
     def check(self, config: BrokerConfig) -> None:
-        """Raises ConfigError when the stores of such settings must not replace the present ones."""
-        for endpoint in listening_of(config).listeners:
-            present = self._listeners.get(endpoint.listener_name)
-            if present is not None and endpoint.security_protocol.has_tls:
-                present.check(listener_settings(config, endpoint))
+        """Raises ConfigError when such stores must not replace the present ones, or are of no use to a new listener."""
+        listening = listening_of(config)
+        for endpoint in listening.listeners:
+            if not endpoint.security_protocol.has_tls:
+                continue
+            present, settings = self._listeners.get(endpoint.listener_name), listener_settings(config, endpoint)
+            if present is None:
+                _listener(config, endpoint, settings, listening)
+            else:
+                present.check(settings)
 
     def close(self) -> None:
         if self._executor is not None:

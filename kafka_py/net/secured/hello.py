@@ -21,7 +21,8 @@ _HANDSHAKE, _APPLICATION_DATA = 22, 23
 _CHANGE_CIPHER_SPEC = b"\x14\x03\x03\x00\x01\x01"
 """Sent for the sake of old proxies, and without a meaning in TLS 1.3 (appendix D.4)."""
 _CLIENT_HELLO = 1
-_KEY_SHARE = 51
+_SUPPORTED_VERSIONS, _KEY_SHARE = 43, 51
+_TLS13 = 0x0304
 _SHORT_GROUPS = frozenset({0x0017, 0x001D, 0x11EC})
 """secp256r1, x25519, X25519MLKEM768."""
 
@@ -65,13 +66,17 @@ def _is_whole_application_data(data: bytes, at: int) -> bool:
 
 
 def _key_share_groups(hello: bytes) -> Iterator[int]:
-    """The groups of all shares. Raises IndexError where the message is cut off or has too many parts."""
+    """The groups of all shares. Raises IndexError where the message is cut off or has too many parts.
+
+    Also where TLS 1.3 is not offered: the server would take a group that the client only names, whatever shares it has.
+    """
     at = 34  # version and random
     for size_bytes in (1, 2, 1):  # session id, cipher suites, compression methods
         at = _end(hello, at, size_bytes)
     end = _end(hello, at, 2)
     at += 2
     parts = 0
+    offers_tls13 = False
     while at < end:
         parts = _counted(parts)
         kind, start = _number(hello, at), at + 4
@@ -82,6 +87,13 @@ def _key_share_groups(hello: bytes) -> Iterator[int]:
                 parts = _counted(parts)
                 yield _number(hello, share)
                 share = _end(hello, share + 2, 2)
+        elif kind == _SUPPORTED_VERSIONS:
+            last = _end(hello, start, 1)
+            for version in range(start + 1, last, 2):
+                parts = _counted(parts)
+                offers_tls13 = offers_tls13 or _number(hello, version) == _TLS13
+    if not offers_tls13:
+        raise IndexError
 
 
 def _counted(parts: int) -> int:

@@ -286,7 +286,7 @@ class Stages:
                 connection, transport, security, self._handshake(transport, security), self._failures, log_in
             )
             stage.start()
-        if leaves is not None:
+        if leaves is not None and leaves in self._waiting:  # what had arrived of it may have logged it in
             self._turn_out(leaves)
 
     def _handshake(self, transport: TlsTransport, security: ListenerSecurity) -> Handshake:

@@ -6,7 +6,11 @@ what the socket does not take is kept here, and sent as soon as it takes more. L
 `ssl.SSLSocket`, which makes a system call for every 16 KiB.
 
 The owner of a stream asks for readiness here and not of the loop: a stream is readable as well while it holds data
-that was received and not taken yet. Source: docs/architecture.md; SslTransportLayer.
+that was received and not taken yet.
+
+A peer chooses how small its records are, and each costs the same work whatever is in it, up to twenty microseconds for
+one that changes keys. OpenSSL takes all that it is given at once. So it is given the records of one turn only.
+Source: docs/architecture.md; RFC 8446, sections 4.6.3 and 5.1; SslTransportLayer.
 """
 
 from __future__ import annotations
@@ -27,6 +31,11 @@ CHUNK_BYTES = 256 * 1024
 """What is encrypted before the socket is tried; the socket is full, at most this much is kept."""
 TURN_BYTES = 1024 * 1024
 """What one call takes at most, so that no stream holds the event loop."""
+RECORDS_A_TURN = 64
+"""TLS records that are decrypted in one call; TURN_BYTES are as many of the largest ones."""
+MOST_ANSWER_BYTES = 16 * 1024
+"""Answers to changes of keys that wait for a peer which does not read: beyond it the connection ends."""
+_RECORD_HEADER_BYTES = 5
 
 MakeTls = Callable[[ssl.MemoryBIO, ssl.MemoryBIO], ssl.SSLObject]
 """(incoming, outgoing) -> one end of a TLS session that has not begun."""
@@ -53,8 +62,9 @@ class TlsTransport:
     """
 
     __slots__ = (
-        "_file_buffer", "_holds", "_incoming", "_is_open", "_loop", "_make", "_on_readable", "_on_writable_call",
-        "_outgoing", "_receive", "_send", "_socket", "_tls", "_unsent", "_watches", "fileno", "is_secured",
+        "_arrived", "_file_buffer", "_holds", "_incoming", "_is_drained", "_is_due", "_is_open", "_left_of_record",
+        "_loop", "_make", "_on_readable", "_on_writable_call", "_outgoing", "_receive", "_send", "_socket", "_tls",
+        "_unsent", "_watches", "fileno", "is_secured",
     )  # fmt: skip
 
     def __init__(
@@ -74,7 +84,11 @@ class TlsTransport:
         self._outgoing = ssl.MemoryBIO()
         self._tls: ssl.SSLObject | None = None
         self._unsent: memoryview | None = None  # cipher text that the socket did not take
-        self._holds = False  # OpenSSL may have data, decrypted or not, that was not taken
+        self._arrived = b""  # cipher text that OpenSSL was not given yet, from the beginning of a record on
+        self._left_of_record = 0  # bytes of the last record that OpenSSL was given in part
+        self._holds = False  # what was received may be left: by OpenSSL, decrypted or not, or of `_arrived`
+        self._is_drained = False  # in this turn: the socket had less than it was asked for
+        self._is_due = False  # the next turn of what is held is scheduled
         self._on_readable: Callable[[], None] | None = None
         self._on_writable_call: Callable[[], None] | None = None
         self._watches = False  # the loop reports when the socket takes more
@@ -100,7 +114,8 @@ class TlsTransport:
         except ssl.SSLWantReadError:
             return False
         self.is_secured = True
-        self._holds = True  # data may have come with the last message
+        self._arrived = self._incoming.read()  # OpenSSL takes record by record: what came behind the last message
+        self._holds = True
         return True
 
     def peer_certificate(self) -> bytes | None:
@@ -125,8 +140,8 @@ class TlsTransport:
         assert tls is not None
         read = cast("Callable[[int, memoryview], int]", tls.read)  # the number of bytes where a buffer is given
         size = min(len(buffer), TURN_BYTES)
-        filled = 0
-        is_drained = False  # the socket had less than it was asked for
+        filled, records = 0, RECORDS_A_TURN
+        self._is_drained = False
         while True:
             try:
                 while self._holds:
@@ -137,24 +152,59 @@ class TlsTransport:
                     filled += got
                     self._holds = incoming.pending > 0 or tls.pending() > 0
                     if filled == size:
+                        self._holds = self._holds or len(self._arrived) >= _RECORD_HEADER_BYTES
                         return filled
             except ssl.SSLWantReadError:
                 self._holds = False
             try:
-                if self._outgoing.pending:  # an answer to a change of keys
-                    self.push()
-                if filled and is_drained:
-                    return filled
-                data = self._receive(RECEIVE_BYTES)
-            except OSError:  # a lost connection is reported by the next call, after what came before
-                if filled:
-                    return filled
-                raise
+                if self._outgoing.pending:
+                    self._send_answers()
+                data = self._next_cipher_text(records, filled)
+            except OSError as error:  # a lost connection is reported by the next call, after what came before
+                if not filled:
+                    raise
+                self._holds = self._holds or not isinstance(error, BlockingIOError)
+                return filled
             if not data:
                 return filled
-            is_drained = len(data) < RECEIVE_BYTES
-            incoming.write(data)
+            records = self._give(data, records)
             self._holds = True
+
+    def _next_cipher_text(self, records: int, filled: int) -> bytes:
+        """What OpenSSL was not given yet, or what the socket has; empty at its end. Raises BlockingIOError, OSError.
+
+        records: how many of them OpenSSL may still be given in this turn. filled: the bytes that were decrypted.
+        """
+        arrived = self._arrived
+        if not records:
+            self._holds = len(arrived) >= _RECORD_HEADER_BYTES
+            raise BlockingIOError
+        if len(arrived) >= _RECORD_HEADER_BYTES:
+            return arrived
+        if filled and self._is_drained:
+            raise BlockingIOError
+        received = self._receive(RECEIVE_BYTES)
+        self._is_drained = len(received) < RECEIVE_BYTES
+        return arrived + received if received else b""
+
+    def _give(self, data: bytes, records: int) -> int:
+        """Gives OpenSSL of `data` so many records at most; returns how many more it may be given."""
+        at, size = self._left_of_record, len(data)
+        while records and at + _RECORD_HEADER_BYTES <= size:
+            at += _RECORD_HEADER_BYTES + (data[at + 3] << 8 | data[at + 4])
+            records -= 1
+        if at >= size:
+            self._arrived, self._left_of_record = b"", at - size
+            self._incoming.write(data)
+        else:  # records of the next turn, or the beginning of a header
+            self._arrived, self._left_of_record = data[at:], 0
+            self._incoming.write(memoryview(data)[:at])
+        return records
+
+    def _send_answers(self) -> None:
+        """Sends what OpenSSL answers to a change of keys. Raises OSError when the peer does not read these answers."""
+        if not self.push() and self._outgoing.pending > MOST_ANSWER_BYTES:
+            raise ConnectionAbortedError("the peer changes its keys again and again and reads no answer")
 
     # ---- data out
 
@@ -243,8 +293,7 @@ class TlsTransport:
         """As of an event loop; `call` is called for data that is kept here too."""
         self._on_readable = call
         self._loop.add_reader(fileno, self._read_ready)
-        if self._holds:
-            self._loop.call_soon(self._read_held)
+        self._read_held_soon()
 
     def remove_reader(self, fileno: int) -> None:
         self._on_readable = None
@@ -262,11 +311,17 @@ class TlsTransport:
         call = self._on_readable
         if call is not None:
             call()
-            if self._holds and self._on_readable is not None:
-                self._loop.call_soon(self._read_held)
+            self._read_held_soon()
+
+    def _read_held_soon(self) -> None:
+        """One turn at a time, or data that keeps coming would have more of them in every turn of the loop."""
+        if self._holds and not self._is_due and self._on_readable is not None:
+            self._is_due = True
+            self._loop.call_soon(self._read_held)
 
     def _read_held(self) -> None:
         """The next turn of data that is here already; others on the loop had theirs."""
+        self._is_due = False
         if self._holds:
             self._read_ready()
 
@@ -284,7 +339,7 @@ class TlsTransport:
         except OSError:
             self._watch_socket(False)
             self._unsent = None
-            self._read_ready()  # who reads meets the same error
+            (self._on_writable_call or self._read_ready)()  # who writes, or else who reads, meets the same error
             return
         if has_left and self._on_writable_call is not None:
             self._on_writable_call()

@@ -28,6 +28,9 @@ class UnauthenticatedConnections:
     def __len__(self) -> int:
         return self._total
 
+    def __contains__(self, connection: Connection) -> bool:
+        return connection in self._by_host.get(connection.peer_host, {})
+
     def add(self, connection: Connection) -> Connection | None:
         """Counts a connection; returns the one that has to leave for it, still counted, if any."""
         self._by_host.setdefault(connection.peer_host, {})[connection] = None
@@ -39,9 +42,9 @@ class UnauthenticatedConnections:
 
     def discard(self, connection: Connection) -> None:
         """It has authenticated, or was closed; may be called again."""
-        others = self._by_host.get(connection.peer_host)
-        if others is None or connection not in others:
+        if connection not in self:
             return
+        others = self._by_host[connection.peer_host]
         del others[connection]
         self._total -= 1
         if not others:

@@ -22,6 +22,11 @@ _VERSIONS = {
     "TLSv1.3": ssl.TLSVersion.TLSv1_3,
 }
 _CLIENT_AUTH = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
+_NO_SUITE = "TLS_EMPTY_RENEGOTIATION_INFO_SCSV"
+"""Java's lists of cipher suites have it; it says something of the client, and OpenSSL sends it by itself."""
+_SUITES_OF_TLS13 = frozenset(
+    {"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256", _NO_SUITE}
+)
 _MOST_STEPS = 16
 
 
@@ -54,9 +59,10 @@ def _configure(context: ssl.SSLContext, settings: TlsSettings, stores: Stores, p
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # what is trusted need not be an authority, as in Java
         try:
             context.load_verify_locations(cadata=b"".join(stores.trusted))
-        except ssl.SSLError as error:
+        except (ssl.SSLError, ValueError) as error:  # a block of PEM may be empty
             where = settings.truststore.where("certificates")
-            raise ConfigError(f"{where}: the trusted certificates cannot be used: {error.reason or error}") from None
+            fault = getattr(error, "reason", None) or error
+            raise ConfigError(f"{where}: the trusted certificates cannot be used: {fault}") from None
 
 
 def _set_versions(context: ssl.SSLContext, settings: TlsSettings) -> None:
@@ -67,7 +73,7 @@ def _set_versions(context: ssl.SSLContext, settings: TlsSettings) -> None:
         )
     wanted = [_VERSIONS[each] for each in settings.protocols]
     if settings.cipher_suites:  # a version without a suite is not offered
-        names = [is_of_tls13(each) for each in settings.cipher_suites]
+        names = [is_of_tls13(each) for each in settings.cipher_suites if each != _NO_SUITE]
         if not any(names):
             wanted = [each for each in wanted if each != ssl.TLSVersion.TLSv1_3]
         if all(names):
@@ -85,9 +91,12 @@ def is_of_tls13(suite: str) -> bool:
 
 def _set_ciphers(context: ssl.SSLContext, settings: TlsSettings) -> None:
     older = [each for each in settings.cipher_suites if not is_of_tls13(each)]
-    for suite in older:
+    for suite in settings.cipher_suites:
         try:
-            context.set_ciphers(openssl_name(suite))
+            if suite in older:
+                context.set_ciphers(openssl_name(suite))
+            elif suite not in _SUITES_OF_TLS13:
+                raise ssl.SSLError
         except ssl.SSLError:
             raise ConfigError(f"{settings.prefix}ssl.cipher.suites: there is no cipher suite {suite!r}") from None
     if older:
@@ -109,14 +118,14 @@ def _set_own(context: ssl.SSLContext, settings: TlsSettings, own: OwnKey) -> Non
     text = own.key + "".join(pem_of("CERTIFICATE", each) for each in own.chain)
     try:
         _load(context, text, password)
-    except ssl.SSLError as error:
+    except (ssl.SSLError, ValueError) as error:  # a password may have characters, or a length, that OpenSSL refuses
         store = settings.keystore
         fault = _key_fault(error, store.key_password_name)
         raise ConfigError(f"{store.where('key')} cannot be used: {fault}") from None
 
 
-def _key_fault(error: ssl.SSLError, password_name: str) -> str:
-    reason = (error.reason or str(error)).upper()
+def _key_fault(error: ssl.SSLError | ValueError, password_name: str) -> str:
+    reason = (getattr(error, "reason", None) or str(error)).upper()
     if "MISMATCH" in reason:
         return "its key is not that of its first certificate"
     if "DECRYPT" in reason or "PASSWORD" in reason or "CIPHERFINAL" in reason or "PEM LIB" in reason:

@@ -36,8 +36,10 @@ class StoreContexts(NamedTuple):
     client: ssl.SSLContext
 
     def signs_quickly(self) -> bool:
-        """Whether a handshake may be signed on the event loop."""
-        return self.stores.own is not None and signs_quickly(certificate_fields(self.stores.own.chain[0]).public_key)
+        """Whether a handshake may be signed on the event loop: never with TLS 1.2, see net/secured/hello.py."""
+        if self.stores.own is None or self.server.maximum_version is not ssl.TLSVersion.TLSv1_3:
+            return False
+        return signs_quickly(certificate_fields(self.stores.own.chain[0]).public_key)
 
 
 class ListenerTls:

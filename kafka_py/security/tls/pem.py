@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 
 _BLOCK = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
@@ -47,5 +46,5 @@ def _decoded(body: str) -> bytes:
     lines = [line for line in body.split("\n") if ":" not in line]  # without headers
     try:
         return base64.b64decode("".join("".join(lines).split()), validate=True)
-    except binascii.Error:
+    except ValueError:
         raise MalformedPem("a block of it is not valid base64") from None

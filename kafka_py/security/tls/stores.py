@@ -60,7 +60,7 @@ def stamp_of(settings: TlsSettings) -> tuple[float, ...]:
 def _modified(path: str) -> float:
     try:
         return os.stat(path).st_mtime
-    except OSError:
+    except (OSError, ValueError):
         return 0.0
 
 
@@ -124,7 +124,10 @@ def _trusted(store: StoreSettings) -> tuple[bytes, ...]:
     if store.location is not None:
         data = _read(store)
         if store.type != "PEM":
-            return _trusted_of_java(store, data) if data.startswith(MAGIC) else _trusted_of_pkcs12(store, data)
+            found = _trusted_of_java(store, data) if data.startswith(MAGIC) else _trusted_of_pkcs12(store, data)
+            if not found:
+                raise _unreadable(store, "it holds no certificate")
+            return found
         text = data.decode("utf-8", "replace")
     try:
         return tuple(certificates_in(text or ""))
@@ -168,8 +171,8 @@ def _read(store: StoreSettings) -> bytes:
     try:
         with open(store.location, "rb") as file:
             return file.read()
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+    except (OSError, ValueError) as error:  # a path may have characters that no path can have
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise ConfigError(f"{store.name('location')}: cannot read {store.location}: {reason}") from None
 
 
@@ -180,8 +183,10 @@ def _pkcs12(store: StoreSettings, data: bytes) -> tuple[bytes | None, bytes | No
         from cryptography.hazmat.primitives.serialization import pkcs12
     except ImportError:
         raise _unreadable(store, "PKCS12 stores need the package cryptography (pip install cryptography)") from None
-    password = None if store.password is None else store.password.encode()
     try:
+        password = None if store.password is None else store.password.encode()
+        if password is not None and b"\0" in password:
+            raise ValueError("OpenSSL would see the beginning of it only")
         found: Any = pkcs12.load_pkcs12(data, password)
     except ValueError:
         raise _unreadable(store, "the password is another one, or it is neither a PKCS12 nor a JKS store") from None

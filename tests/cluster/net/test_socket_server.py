@@ -474,6 +474,10 @@ def test_a_removed_listener_ends_its_connections_and_no_others(loop: asyncio.Abs
         options = NetOptions.parse(
             {"listeners": third, "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,THIRD:PLAINTEXT"}
         )
+        wrong = options.override({"listener.name.third.max.connections": "0"})
+        with pytest.raises(ConfigError, match=r"listener\.name\.third\.max\.connections"):
+            server.server.relisten(listening_of(wrong).listeners, wrong)
+        assert await go[0].ask(b"echo 1") == b"echo 1"
         added = server.server.relisten(listening_of(options).listeners, options)
         for peer in go:
             assert await peer.is_ended()

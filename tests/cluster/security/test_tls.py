@@ -15,7 +15,7 @@ pytest.importorskip("cryptography")
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.admin.client import AsyncAdminClient
-from kafka_py.clients.admin.resources import AlterConfig, ConfigResource, ConfigResourceType
+from kafka_py.clients.admin.resources import AlterConfig, AlterOperation, ConfigResource, ConfigResourceType
 from kafka_py.clients.admin.topics import NewTopic
 from kafka_py.clients.consumer.async_consumer import AsyncConsumer
 from kafka_py.clients.errors import AuthenticationError
@@ -369,5 +369,76 @@ def test_a_keystore_with_another_password_is_taken_with_it(tmp_path: Path, files
         await restarted.start()
         assert listener_tls(restarted)._present.settings.keystore.location == str(path)
         await restarted.stop()
+
+    asyncio.run(run())
+
+
+def test_a_store_that_does_not_fit_any_more_is_named_and_keeps_no_other_setting_from_its_effect(
+    tmp_path: Path, files: CertificateFiles
+) -> None:
+    """A file that was overwritten, and a setting whose removal would bring an earlier store back."""
+    own, everywhere = (ConfigResource(ConfigResourceType.BROKER, name) for name in ("0", ""))
+    location = "listener.name.ssl.ssl.keystore.location"
+
+    async def run() -> None:
+        async with (
+            running(tmp_path, {**BOTH, **files.broker()}) as broker,
+            AsyncAdminClient({**at(broker), **files.client()}) as admin,
+        ):
+
+            async def change(resource: ConfigResource, *edits: AlterConfig) -> None:
+                (await admin.incremental_alter_configs({resource: list(edits)})).all()
+
+            async def refused(words: str, *edits: AlterConfig) -> None:
+                before = await broker.store.configs.of_entity("brokers/0")
+                with pytest.raises(KafkaError, match=words) as found:
+                    await change(own, *edits)
+                assert found.value.code is ErrorCode.INVALID_REQUEST
+                assert await broker.store.configs.of_entity("brokers/0") == before
+
+            sockets = broker.server._sockets
+            assert sockets is not None
+            more = files.keystore("more", files.issue("broker", [*HOSTS, "elsewhere"]))["ssl.keystore.location"]
+            await change(own, AlterConfig(location, more))
+            back = AlterConfig(location, None, AlterOperation.DELETE)
+            await refused("lacks the subject alternative names elsewhere", back)
+            await refused(
+                "Invalid value 0 for configuration listener.name.ssl.max.connections",
+                AlterConfig("listener.name.ssl.max.connections", "0"),
+            )
+            files.keystore("more", files.issue("another", HOSTS))
+            os.utime(more, (1, 1))
+            await refused("CN=broker became CN=another", AlterConfig("log.cleaner.threads", "2"))
+            await change(everywhere, AlterConfig("max.connections", "777"))
+            await broker.until(lambda: sockets._limits._most == 777)
+
+    asyncio.run(run())
+
+
+def test_a_new_listener_without_a_usable_store_is_refused(tmp_path: Path, files: CertificateFiles) -> None:
+    own = ConfigResource(ConfigResourceType.BROKER, "0")
+
+    async def run() -> None:
+        settings = {"listeners": "PLAINTEXT://127.0.0.1:0", "password.encoder.secret": "encoder"}
+        async with (
+            running(tmp_path, settings) as broker,
+            AsyncAdminClient({"bootstrap.servers": f"localhost:{broker.server.ports['PLAINTEXT']}"}) as admin,
+        ):
+            prefix, good = "listener.name.ssl.", files.broker()
+            listeners = f"PLAINTEXT://127.0.0.1:{broker.server.ports['PLAINTEXT']},SSL://127.0.0.1:0"
+
+            async def add(store: Mapping[str, str]) -> None:
+                wanted = {"listeners": listeners, **{prefix + name: value for name, value in store.items()}}
+                edits = [AlterConfig(name, value) for name, value in wanted.items()]
+                (await admin.incremental_alter_configs({own: edits})).all()
+
+            with pytest.raises(KafkaError, match="the password is another one") as found:
+                await add({**good, "ssl.keystore.password": "wrong"})
+            assert found.value.code is ErrorCode.INVALID_REQUEST
+            assert await broker.store.configs.of_entity("brokers/0") == {}
+            await add(good)
+            await broker.until(lambda: "SSL" in broker.server.ports)
+            async with AsyncAdminClient({**at(broker), **files.client()}) as secured:
+                await secured.list_topics()
 
     asyncio.run(run())

@@ -680,3 +680,19 @@ def test_a_closed_connection_is_freed_with_its_last_reference(world: World) -> N
         assert transport() is None
     finally:
         gc.enable()
+
+
+def test_a_connection_without_unanswered_requests_is_read_however_many_others_have_queued() -> None:
+    """Else it might never be: what is queued may wait for its request."""
+    world = World(max_queued=1)
+    world.services.queued = 1
+    world.connection.mute()
+    assert not world.is_reading
+    world.connection.unmute()
+    world.loop.run_soon()
+    assert world.is_reading
+    world.receive(framed(b"slow"))
+    world.connection.mute()
+    world.connection.unmute()
+    world.loop.run_soon()
+    assert not world.is_reading

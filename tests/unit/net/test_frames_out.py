@@ -11,7 +11,7 @@ import pytest
 from kafka_py.base.slices import FileSlice
 from kafka_py.net import frames_out
 from kafka_py.net.cold_reads import WINDOW_BYTES
-from kafka_py.net.frames_out import MOST_BUFFERS, TURN_BYTES, Flushed, FrameSender, Part
+from kafka_py.net.frames_out import MOST_BUFFERS, SMALL_SLICE_BYTES, TURN_BYTES, Flushed, FrameSender, Part
 from kafka_py.net.transport import MSG_MORE, Buffer
 
 
@@ -215,6 +215,19 @@ def test_a_slice_is_probed_once_however_often_the_socket_blocks(file: BinaryIO) 
     while out.flush() is not Flushed.DONE:
         pass
     assert warmth.probed == [0, 0]  # each slice at its own start
+
+
+def test_a_slice_that_was_read_in_says_nothing_of_the_one_behind_it(file: BinaryIO) -> None:
+    """Small and in memory now, it leaves with its neighbours; the large one behind it may be on disk only."""
+    pipe, warmth = Pipe(), Warmth(0)
+    out = sender(pipe, warmth)
+    out.parts += [FileSlice(file, 0, 100), FileSlice(file, 100, SMALL_SLICE_BYTES + 1)]
+    assert out.flush() is Flushed.READING
+    warmth.reads_small = True
+    warmth.reading.pop()()
+    assert out.flush() is Flushed.READING
+    assert warmth.probed == [0, 0]
+    assert len(pipe.sent) == 100
 
 
 def test_a_long_slice_is_probed_window_by_window(file: BinaryIO) -> None:

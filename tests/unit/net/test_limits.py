@@ -36,6 +36,16 @@ def test_the_inter_broker_listener_goes_first_when_there_is_another() -> None:
     assert counts.admission("PLAINTEXT") is Admission.MAKE_ROOM
 
 
+def test_the_only_listener_is_not_protected() -> None:
+    own = {f"listener.name.plaintext.{name}": "1000" for name in ("max.connections", "max.connection.creation.rate")}
+    counts = limits({"max.connections": "1", "max.connection.creation.rate": "1", **own})
+    counts.opened("PLAINTEXT", "h")
+    assert counts.admission("PLAINTEXT") is Admission.WAIT
+    for _ in range(20):
+        counts.record("PLAINTEXT", "h", 0.0)
+    assert counts.delay_ms("PLAINTEXT", 0.0) > 0
+
+
 def test_a_listener_may_have_its_own_limit() -> None:
     counts = limits({"listener.name.external.max.connections": "1"}, "PLAINTEXT", "EXTERNAL")
     counts.opened("EXTERNAL", "h")

@@ -68,6 +68,14 @@ def with_own_class(made: BrokerLogins, settings: Mapping[str, str]) -> set[str]:
     return {each.listener_name for each in listeners if made.security_of(each) is not None}
 
 
+@pytest.mark.parametrize("protocol", ["SSL", "SASL_PLAINTEXT", "SASL_SSL"])
+def test_a_protected_listener_whose_settings_were_not_taken_over_is_not_served(protocol: str) -> None:
+    made, later = logins(LISTENERS), listening_of(config({**OAUTH, "listeners": f"{protocol}://h:1",
+                                                          "security.inter.broker.protocol": protocol}))  # fmt: skip
+    with pytest.raises(ConfigError, match=f"listener {protocol} is of {protocol}"):
+        made.security_of(later.listeners[0])
+
+
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [

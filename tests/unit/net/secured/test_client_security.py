@@ -206,3 +206,27 @@ def test_a_login_that_cannot_be_repeated_closes_the_connection_whatever_is_raise
         assert str(error) in caplog.text
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("is_served_first", [False, True])
+def test_a_session_that_breaks_after_a_response_is_a_lost_connection(tmp_path: Path, is_served_first: bool) -> None:
+    """Clients do not repeat what failed by its authentication, but a damaged record comes from somewhere else."""
+    server, client = contexts(tmp_path)
+    accepted: list[Any] = []
+
+    def made(incoming: Any, outgoing: Any) -> Any:
+        accepted.append(outgoing)
+        return server_end(server)(incoming, outgoing)
+
+    async def body(port: int) -> None:
+        security = ConnectionSecurity(lambda _host: client_end(client))
+        connection = await BrokerConnection.connect("127.0.0.1", port, security=security)
+        request = api_of(ApiKey.API_VERSIONS).request()
+        if is_served_first:
+            await connection.send(request, 0)
+        accepted[0].write(b"\x17\x03\x03\x00\x20" + bytes(32))  # leaves before the next response
+        with pytest.raises(ConnectionLost) as found:
+            await connection.send(request, 0)
+        assert isinstance(found.value, AuthenticationFailed) is not is_served_first
+
+    with_listener(ListenerSecurity(made), body)

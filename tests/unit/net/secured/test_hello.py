@@ -73,6 +73,18 @@ def test_an_older_version_is_not_short(tmp_path: Path) -> None:
     assert flight(Client(context).sends()) is Flight.OTHER
 
 
+def test_a_key_share_without_the_version_that_uses_it_is_not_short(tmp_path: Path) -> None:
+    """The server would choose TLS 1.2, and a group that the client names elsewhere."""
+    data = hello(tmp_path)
+    at = data.index(b"\x00\x2b\x00")  # the extension of versions
+    assert b"\x03\x04" in data[at + 5 : at + 5 + data[at + 4]]
+    for changed in (
+        data[: at + 1] + b"\xfa" + data[at + 2 :],
+        data[: at + 5] + data[at + 5 :].replace(b"\x03\x04", b"\x03\x02", 1),
+    ):
+        assert flight(changed) is Flight.OTHER
+
+
 def test_a_message_that_is_cut_off_or_followed_by_another_is_not_short(tmp_path: Path) -> None:
     data = hello(tmp_path)
     assert {flight(data[:end]) for end in range(len(data))} == {Flight.OTHER}

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import socket
 import ssl
 import struct
 from collections.abc import Awaitable, Callable
@@ -173,6 +174,25 @@ def test_plain_bytes_on_a_listener_with_tls_are_counted_and_logged_once(
     lines = [record.getMessage() for record in caplog.records]
     assert "plain bytes" in lines[0]
     assert len(lines) < 20
+
+
+def test_a_client_that_leaves_within_the_handshake_is_no_failed_authentication(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def body(world: World) -> None:
+        closed = asyncio.Event()
+        world.server.on_disconnect(lambda _connection: closed.set())
+        _, writer = await asyncio.open_connection("127.0.0.1", world.port)
+        writer.write(b"\x16\x03\x01")
+        await writer.drain()
+        await world.accepted.wait()
+        writer.close()
+        await closed.wait()
+        assert world.counts == (0, 0)
+
+    with caplog.at_level(logging.INFO):
+        with_server(ListenerSecurity(server_end(contexts(tmp_path)[0])), SecurityProtocol.SSL, body)
+    assert "Failed" not in caplog.text
 
 
 def test_a_handshake_does_not_delay_the_end_of_the_server(tmp_path: Path) -> None:
@@ -377,3 +397,18 @@ def test_a_flood_of_silent_connections_costs_its_sender_its_own_ones(caplog: pyt
             LOGIN, SecurityProtocol.SASL_PLAINTEXT, body, **{"kafka_py.max.unauthenticated.connections": "10"}
         )
     assert "more than 10 connections had not authenticated yet" in caplog.text
+
+
+def test_who_has_logged_in_at_once_does_not_leave_for_itself() -> None:
+    async def body(world: World) -> None:
+        world.server._stages._waiting.most = 0  # each is one too many, and none but itself can leave
+        with socket.create_connection(("127.0.0.1", world.port)) as client:
+            client.sendall(framed(b"sesame"))  # before it is accepted
+            client.setblocking(False)
+            reader, writer = await asyncio.open_connection(sock=client)
+            assert await reader.readexactly(11) == framed(b"welcome")
+            assert await exchange(reader, writer, b"more") == b"more"
+            assert world.counts == (1, 0)
+            writer.close()
+
+    with_server(LOGIN, SecurityProtocol.SASL_PLAINTEXT, body)

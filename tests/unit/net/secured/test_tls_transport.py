@@ -3,6 +3,7 @@
 import asyncio
 import os
 import socket
+import ssl
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,11 @@ async def sent(transport: TlsTransport, data: bytes, flags: int = 0) -> None:
 
     transport.add_writer(transport.fileno, go_on)
     await asyncio.wait_for(done.wait(), 10)
+
+
+def waiting(transport: TlsTransport) -> int:
+    """Bytes that have arrived and were not received: at first those of the server's ticket."""
+    return len(transport._socket.recv(65_536, socket.MSG_PEEK))
 
 
 def on_a_stream(folder: Path, body: Any) -> None:
@@ -196,7 +202,9 @@ def test_a_header_marked_as_incomplete_leaves_with_the_slice_after_it(tmp_path: 
     async def body(stream: Stream) -> None:
         with path.open("rb") as file:
             part = FileSlice(file, 6, len(data))
+            before = waiting(stream.client)
             assert stream.server.send(b"head", MSG_MORE) == 4
+            assert waiting(stream.client) == before
             reading = asyncio.create_task(received(stream.client, 4 + len(data)))
             done = 0
             while done < len(data):
@@ -237,6 +245,45 @@ def test_the_end_of_the_stream_is_reported_after_the_last_data(tmp_path: Path) -
         stream.client.send(b"last words")
         stream.client.close()
         assert await received(stream.server, 1_000) == b"last words"
+
+    on_a_stream(tmp_path, body)
+
+
+def test_a_client_that_says_goodbye_and_keeps_its_socket_open_has_ended(tmp_path: Path) -> None:
+    async def body(stream: Stream) -> None:
+        client = stream.client
+        with pytest.raises(BlockingIOError):
+            stream.server.recv_into(memoryview(bytearray(10)))
+        client.send(b"last words")
+        assert client._tls is not None
+        with pytest.raises(ssl.SSLWantReadError):
+            client._tls.unwrap()
+        client.push()
+        assert await received(stream.server, 1_000) == b"last words"
+
+    on_a_stream(tmp_path, body)
+
+
+def test_a_stream_says_goodbye_when_it_is_closed(tmp_path: Path) -> None:
+    async def body(stream: Stream) -> None:
+        before = waiting(stream.client)
+        stream.server.close()
+        assert waiting(stream.client) > before
+
+    on_a_stream(tmp_path, body)
+
+
+def test_the_socket_is_watched_only_while_it_has_to_take_more(tmp_path: Path) -> None:
+    """Else the loop would find it writable again and again."""
+
+    async def body(stream: Stream) -> None:
+        server, sent = stream.server, 0
+        with pytest.raises(BlockingIOError):
+            while True:
+                sent += server.send(bytes(65_536))
+        assert server._watches
+        await received(stream.client, sent)
+        assert not server._watches
 
     on_a_stream(tmp_path, body)
 

@@ -86,6 +86,8 @@ def test_which_steps_of_handshakes_are_short(authority: Authority) -> None:
 
     assert short(listener(of(authority.issue("b")))) == [True, True, False]
     assert short(listener(of(authority.issue("b", rsa_bits=3072)))) == [False, True, False]
+    without_tls13 = replace(of(authority.issue("b")), protocols=("TLSv1.2",))
+    assert short(listener(without_tls13)) == [False, True, False]
     for client_auth in ("requested", "required"):  # certificates of clients are verified in a thread
         settings = replace(of(authority.issue("b")), client_auth=client_auth)
         assert short(listener(settings)) == [True, False, False]
@@ -109,7 +111,6 @@ def test_what_may_not_replace_it(authority: Authority) -> None:
     for wanted, words in (
         (of(authority.issue("c", ["h1", "10.0.0.1"])), "CN=b became CN=c"),
         (of(authority.issue("b", ["h2"])), "lacks the subject alternative names 10.0.0.1, h1"),
-        (of(before, ssl_keystore_certificate_chain=before.certificate_pem() + authority.pem()), "1, not 2"),
         (of(before, ssl_keystore_key=None, ssl_keystore_certificate_chain=None), "cannot be added or removed"),
         (of(other.issue("b", ["h1", "10.0.0.1"])), "Old and new stores do not trust each other"),
         (of(before, ssl_truststore_certificates="junk"), "holds no certificate"),
@@ -118,6 +119,29 @@ def test_what_may_not_replace_it(authority: Authority) -> None:
             tls.check(wanted)
         assert words in found.value.detail
     assert not changed(tls, of(before))
+
+
+def test_the_authorities_above_a_certificate_may_change_and_the_case_of_its_name(authority: Authority) -> None:
+    """A public authority signs with another certificate of its own from one year to the next."""
+    before = authority.issue("Broker One", ["h1"])
+    for certified, above in (
+        (before, authority.pem()),
+        (authority.issue("Broker One", ["h1"]), ""),
+        (authority.issue("broker  one", ["h1"]), Authority(time.time() * 1000, "another").pem()),
+    ):
+        tls = listener(of(before, ssl_keystore_certificate_chain=before.certificate_pem() + authority.pem() * 2))
+        assert changed(tls, of(certified, ssl_keystore_certificate_chain=certified.certificate_pem() + above))
+
+
+def test_a_key_store_cannot_be_added(authority: Authority) -> None:
+    own = authority.issue("b")
+    with pytest.raises(ConfigError, match="Key store cannot be added or removed"):
+        listener(of(own, ssl_keystore_key=None, ssl_keystore_certificate_chain=None)).check(of(own))
+
+
+def test_a_broker_tries_itself_whatever_its_host_is_called(authority: Authority) -> None:
+    settings = of(authority.issue("b", ["h1"]), ssl_endpoint_identification_algorithm="https")
+    assert listener(settings, is_inter_broker=True).has_key
 
 
 def test_a_trust_store_may_be_removed_but_not_added(authority: Authority) -> None:

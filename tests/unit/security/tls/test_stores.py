@@ -1,10 +1,13 @@
 """Key and trust stores of every kind, and what is said of those that cannot be read."""
 
+import hashlib
 import shutil
 import ssl
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +16,9 @@ pytest.importorskip("cryptography")
 
 from kafka_py.base.errors import ConfigError
 from kafka_py.security.tls.certificates import Authority, Certified
+from kafka_py.security.tls.client_tls import client_end
 from kafka_py.security.tls.contexts import client_context, fault_between, server_context
+from kafka_py.security.tls.java_stores import UnreadableStore, unprotected_key
 from kafka_py.security.tls.settings import TlsSettings
 from kafka_py.security.tls.stores import load_stores
 
@@ -185,6 +190,8 @@ def test_a_certificate_that_is_trusted_itself_needs_no_authority(broker: Certifi
     assert connect(server, client) is None
 
 
+EMPTY_BLOCK = "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----"
+NO_BASE64 = "-----BEGIN CERTIFICATE-----\nQQé=\n-----END CERTIFICATE-----"
 PEM_FILE = {"ssl.keystore.type": "PEM", "ssl.keystore.location": "{file}", "ssl.key.password": "secret"}
 
 
@@ -209,10 +216,16 @@ PEM_FILE = {"ssl.keystore.type": "PEM", "ssl.keystore.location": "{file}", "ssl.
         ("", {"ssl.keystore.key": "{key}"}, "ssl.keystore.type=PEM"),
         ("", {"ssl.truststore.certificates": "x"}, "ssl.truststore.type=PEM"),
         ("", {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": "x"}, "holds no certificate"),
+        ("", {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": EMPTY_BLOCK}, "cannot be used"),
+        ("", {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": NO_BASE64}, "not valid base64"),
+        ("", {"ssl.truststore.location": "a\0b"}, "ssl.truststore.location: cannot read a\0b"),
+        ("{encrypted}{certificate}", {**PEM_FILE, "ssl.key.password": "x" * 2000}, "cannot be decrypted"),
+        ("junk", {"ssl.keystore.location": "{file}", "ssl.keystore.password": "x\0"}, "the password is another one"),
         ("", {"ssl.keystore.type": "BKS"}, "'BKS' is not one of JKS, PKCS12, PEM"),
         ("", {"ssl.engine.factory.class": "x.Y"}, "Java classes cannot be used"),
         ("", {"ssl.enabled.protocols": ["SSLv3"]}, "'SSLv3' is not one of"),
         ("", {"ssl.cipher.suites": ["TLS_FOO_WITH_BAR"]}, "no cipher suite 'TLS_FOO_WITH_BAR'"),
+        ("", {"ssl.cipher.suites": ["TLS_AES_256_GCM_SHA385"]}, "no cipher suite 'TLS_AES_256_GCM_SHA385'"),
         ("", {"ssl.endpoint.identification.algorithm": "ldaps"}, "is not https"),
     ],
 )
@@ -239,6 +252,51 @@ def test_errors_are_one_line_that_names_setting_and_file(
     assert "\n" not in found.value.detail and "secret" not in found.value.detail
 
 
+def test_the_host_must_be_one_of_the_certificate_unless_that_is_not_asked(
+    authority: Authority, trusting: TlsSettings
+) -> None:
+    elsewhere = own(authority.issue("localhost", ["elsewhere"]))
+    assert "not valid for 'localhost'" in str(connect(elsewhere, trusting))
+    assert connect(elsewhere, replace(trusting, checks_names=False)) is None
+    assert connect(own(authority.issue("b", ["localhost"])), trusting) is None
+
+
+@pytest.mark.parametrize(
+    ("host", "checks", "sent"),
+    [("broker", False, None), ("broker.example", False, "broker.example"), ("10.0.0.1", False, None),
+     ("::1", False, None), ("broker", True, "broker"), ("10.0.0.1", True, "10.0.0.1")],
+)  # fmt: skip
+def test_which_name_a_client_sends(host: str, checks: bool, sent: str | None) -> None:
+    names: list[str | None] = []
+    context: Any = SimpleNamespace(
+        check_hostname=checks, wrap_bio=lambda _in, _out, server_hostname: names.append(server_hostname)
+    )
+    client_end(context, host)(ssl.MemoryBIO(), ssl.MemoryBIO())
+    assert names == [sent]
+
+
+def test_the_password_of_a_key_in_a_java_store_is_checked() -> None:
+    key, salt, secret = b"a private key of some bytes", bytes(20), "pw".encode("utf-16-be")
+    stream, hidden = salt, b""
+    for at in range(0, len(key), 20):
+        stream = hashlib.sha1(secret + stream).digest()
+        hidden += bytes(one ^ other for one, other in zip(key[at : at + 20], stream, strict=False))
+    data = salt + hidden + hashlib.sha1(secret + key).digest()
+    algorithm = bytes.fromhex("300e060a2b060104012a021101010500")
+    protected = algorithm + b"\x04" + bytes([len(data)]) + data
+    protected = b"\x30" + bytes([len(protected)]) + protected
+    assert unprotected_key(protected, "pw") == key
+    with pytest.raises(UnreadableStore, match="the password of its key is another one"):
+        unprotected_key(protected, "pW")
+
+
+def test_a_trust_store_without_certificates_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "empty.jks"
+    path.write_bytes(bytes.fromhex("feedfeed0000000200000000"))
+    with pytest.raises(ConfigError, match=r"empty\.jks cannot be used: it holds no certificate"):
+        load_stores(settings(ssl_truststore_location=str(path)))
+
+
 def test_the_prefix_of_a_listener_is_part_of_the_names() -> None:
     with pytest.raises(ConfigError, match=r"listener\.name\.x\.ssl\.keystore\.location: cannot read /none"):
         load_stores(TlsSettings.of(
@@ -263,3 +321,8 @@ def test_versions_and_cipher_suites(authority: Authority, broker: Certified) -> 
     assert session(ssl_cipher_suites=[suite]) == (v12, v12, ["ECDHE-ECDSA-AES256-GCM-SHA384"])
     assert session(ssl_cipher_suites=["TLS_AES_128_GCM_SHA256"])[:2] == (v13, v13)
     assert session(ssl_cipher_suites=["TLS_AES_128_GCM_SHA256", suite])[:2] == (v12, v13)
+    signal = "TLS_EMPTY_RENEGOTIATION_INFO_SCSV"  # in lists that come from Java, and no suite
+    assert session(ssl_cipher_suites=[suite, signal])[:2] == (v12, v12)
+    assert session(ssl_cipher_suites=["TLS_AES_128_GCM_SHA256", signal])[:2] == (v13, v13)
+    with pytest.raises(ConfigError, match="names no suite"):
+        session(ssl_cipher_suites=[signal])
