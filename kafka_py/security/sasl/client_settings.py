@@ -136,8 +136,8 @@ def _credentials(mechanism: str, options: Mapping[str, str]) -> tuple[str, str]:
 class CallbackTokens:
     """Tokens of a user's own function, which may block or be a coroutine function. Raises ConfigError.
 
-    It is called in a thread: brokers log in at each other by it, and their event loop must not wait. One call at a time,
-    so that a function that hangs takes one thread however often connections are tried.
+    It is called in a thread: brokers log in at each other by it, and their event loop must not wait. One call at
+    a time: a function that hangs takes one thread however often connections are tried.
     """
 
     def __init__(self, setting: str, path: str) -> None:

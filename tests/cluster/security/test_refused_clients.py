@@ -1,6 +1,7 @@
 """Clients that brokers no longer accept, and clients of another security protocol: every call says so, and ends."""
 
 import asyncio
+import gc
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -169,6 +170,19 @@ async def test_a_member_of_a_group_learns_it_from_poll(broker: LocalBroker, clie
     async with AsyncConsumer({**client, "group.id": "g"}) as consumer:
         await consumer.subscribe(["t"])
         assert isinstance(await is_refused(broker, lambda: consumer.poll(0.2)), AuthenticationError)
+
+
+def test_a_member_that_is_refused_leaves_no_error_that_nobody_took(caplog: pytest.LogCaptureFixture) -> None:
+    async def run(broker: LocalBroker, client: dict[str, str]) -> None:
+        await set_password(broker, "second")
+        async with AsyncConsumer({**client, "group.id": "g"}) as consumer:
+            await consumer.subscribe(["t"])
+            await failure_of(lambda: consumer.poll(0.2))
+        gc.collect()
+
+    for _ in range(3):
+        refused(run)()
+    assert "never retrieved" not in caplog.text
 
 
 @refused

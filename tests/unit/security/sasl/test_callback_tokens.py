@@ -1,4 +1,4 @@
-"""A user's own function for tokens: it may block, hang or fail without harm to the event loop, and is called in turn."""
+"""A user's own function for tokens: it may block, hang or fail without harm to the event loop."""
 
 import asyncio
 import threading
