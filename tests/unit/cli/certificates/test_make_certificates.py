@@ -50,6 +50,18 @@ def test_secrets_are_readable_by_their_owner_alone(tmp_path: Path) -> None:
         assert path.name in public or stat.S_IMODE(path.stat().st_mode) == 0o600, path.name
 
 
+@pytest.mark.parametrize(
+    ("brokers", "clients"),
+    [("b", "authority"), ("truststore", "c"), ("b", "b"), ("b", "c,c-key"), ("b,b-certificate", "c")],
+)
+def test_names_whose_files_would_replace_others_are_refused(tmp_path: Path, brokers: str, clients: str) -> None:
+    """A broker's certificate would be without its hosts, or the authority be lost for ever."""
+    folder = tmp_path / "certificates"
+    with pytest.raises(CommandFailed, match=r"cannot be the name of a (broker|client): .* is a file of"):
+        main(["--directory", str(folder), "--brokers", brokers, "--clients", clients])
+    assert not folder.exists()
+
+
 def test_what_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="directory"):
         main(["--brokers", "b"])

@@ -76,6 +76,19 @@ def test_any_password_survives_the_login_entry(password: str) -> None:
     assert entry.options == {"username": "alice", "password": password}
 
 
+@pytest.mark.parametrize("user", ["user_alice", "user_ann smith", "user_jo=hn", 'user_quo"ted', "user_a;b", "user_ü"])
+def test_any_name_survives_the_login_entry(user: str) -> None:
+    assert parse_property(login_entry(PLAIN, {user: "secret"})).options == {user: "secret"}
+
+
+def test_a_user_whose_files_would_replace_others_is_refused(tmp_path: Path) -> None:
+    for name in ("authority", "truststore", "passwords", "broker-key"):
+        with pytest.raises(CommandFailed, match="is a file of"):
+            make(tmp_path / "security", "SSL", {name: "secret"})
+        assert not (tmp_path / "security").exists()
+        make(tmp_path / name, "SASL_PLAINTEXT", {name: "secret"})  # has no files there
+
+
 def test_repr_shows_no_password(tmp_path: Path) -> None:
     secured = make(tmp_path, "SASL_SSL", {"alice": "hunter2"})
     assert "hunter2" not in repr(secured) and secured.store_password not in repr(secured)
