@@ -267,7 +267,8 @@ class BrokerConnection:
         except (BlockingIOError, InterruptedError):
             return
         except ssl.SSLError as error:  # with TLS 1.3 a certificate is refused after the client's side is complete
-            self._end(f"SSL handshake failed or broken off: {explained(error)}", AuthenticationFailed)
+            failure = ConnectionLost if self.bytes_received else AuthenticationFailed  # later ones: the network's
+            self._end(f"SSL handshake failed or broken off: {explained(error)}", failure)
         except OSError as error:
             self._end(self._explained(error))
         except MalformedMessage as error:

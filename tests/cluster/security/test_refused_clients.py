@@ -4,6 +4,7 @@ import asyncio
 import gc
 import time
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,12 +14,17 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.admin.client import AsyncAdminClient
 from kafka_py.clients.admin.credentials import ScramPassword
+from kafka_py.clients.configs import ClientOptions
 from kafka_py.clients.consumer.async_consumer import AsyncConsumer
+from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.clients.errors import AuthenticationError, ClientTimeout
 from kafka_py.clients.producer.producer import AsyncProducer
+from kafka_py.clients.security import security_of
+from kafka_py.net.client import AuthenticationFailed, BrokerConnection, ConnectionLost
 from kafka_py.testing.certificate_files import CertificateFiles
 from kafka_py.testing.local_broker import LocalBroker, batch, in_folder
 from kafka_py.testing.zookeeper import FakeZookeeper
+from kafka_py.wire.messages.api_versions import ApiVersionsRequest
 
 SESSION_MS = 1500
 ENDS_WITHIN_S = 8.0
@@ -230,7 +236,7 @@ async def test_without_a_login_every_call_that_ends_has_a_hint(broker: LocalBrok
             await producer.send("t", b"v")
 
 
-def test_a_plain_client_of_a_listener_with_tls_has_a_hint_and_the_reverse(tmp_path: Any) -> None:
+def test_a_plain_client_of_a_listener_with_tls_has_a_hint_and_the_reverse(tmp_path: Path) -> None:
     files = CertificateFiles(tmp_path)
     settings = {"listeners": "PLAINTEXT://127.0.0.1:0,SSL://127.0.0.1:0", **files.broker()}
 
@@ -240,6 +246,26 @@ def test_a_plain_client_of_a_listener_with_tls_has_a_hint_and_the_reverse(tmp_pa
             async with AsyncAdminClient({**place(broker, listener), **SHORT, **client}) as admin:
                 with pytest.raises(ClientTimeout, match=HINT):
                     await admin.list_topics()
+
+    scenario()
+
+
+def test_a_record_that_is_damaged_on_the_way_is_no_refusal(tmp_path: Path) -> None:
+    """Only before the first response may an error of TLS be about certificates; later the request is sent again."""
+    files = CertificateFiles(tmp_path)
+
+    @at_broker({"listeners": "PLAINTEXT://127.0.0.1:0,SSL://127.0.0.1:0", **files.broker()})
+    async def scenario(broker: LocalBroker) -> None:
+        options = ClientOptions.parse({**place(broker, "SSL"), **files.client()})
+        security = security_of(options, ClientEnvironment())
+        wire = await BrokerConnection.connect("localhost", broker.server.ports["SSL"], security=security)
+        await wire.negotiate()
+        lost = wire.send_nowait(ApiVersionsRequest(), 0)
+        wire._transport._incoming.write(b"\x17\x03\x03\x00\x40" + bytes(64))  # type: ignore[attr-defined]
+        wire._on_readable()
+        with pytest.raises(ConnectionLost, match="broken off") as failed:
+            await lost
+        assert not isinstance(failed.value, AuthenticationFailed)
 
     scenario()
 
