@@ -42,6 +42,15 @@ def test_brokers_and_clients_take_the_settings(tmp_path: Path, protocol: str) ->
         assert (security.tls_to is not None, security.log_in is not None) == (secured.has_tls, secured.has_logins)
 
 
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_nobody_comes_in_without_proof_and_brokers_and_admin_are_super_users(tmp_path: Path, protocol: str) -> None:
+    settings = make(tmp_path / "security", protocol).broker_settings()
+    assert settings["super.users"] == "User:broker;User:admin"
+    assert settings["security.inter.broker.protocol"] == protocol
+    assert (settings.get("ssl.client.auth") == "required") == (protocol == "SSL")
+    assert ("sasl.enabled.mechanisms" in settings) == (protocol != "SSL")
+
+
 def test_only_the_owner_can_read_what_is_secret(tmp_path: Path) -> None:
     folder = tmp_path / "security"
     make(folder, "SSL", ["bob"])
