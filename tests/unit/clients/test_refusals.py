@@ -1,6 +1,7 @@
 """Brokers that do not accept a client at work: which calls fail with it, and which are not concerned."""
 
 import asyncio
+import gc
 from collections.abc import Coroutine
 from typing import Any
 
@@ -25,6 +26,7 @@ class World:
         self.cluster = MemoryCluster(2)
         self.cluster.create_topic("t", 2)
         self.wires = MemoryWires(self.cluster)
+        self.refused = 0
         self.refusing: set[int] = set()
         self.down: set[int] = set()
         self.settings = {"bootstrap.servers": "h:9092", "retry.backoff.ms": 10, "reconnect.backoff.ms": 10}
@@ -34,6 +36,7 @@ class World:
 
     async def _connect(self, node: Node, timeout_ms: float) -> Any:
         if node.id in self.refusing or (node.id < 0 and self.refusing):
+            self.refused += 1
             raise AuthenticationFailed("a wrong password")
         if node.id in self.down:
             raise ConnectionLost("refused")
@@ -58,7 +61,9 @@ def test_only_what_waits_for_the_broker_that_refuses_fails() -> None:
         async with AsyncProducer({**world.settings, "linger.ms": 100}, environment=world.environment()) as producer:
             await (await producer.send("t", b"v", partition=0))
             world.refusing = {1}
-            refused, sent = await producer.send("t", b"v", partition=1), await producer.send("t", b"v", partition=0)
+            refused = await producer.send("t", b"v", partition=1)
+            await asyncio.sleep(0.08)
+            sent = await producer.send("t", b"v", partition=0)  # waits for linger.ms when the other is refused
             async with asyncio.timeout(5):
                 with pytest.raises(AuthenticationError, match="a wrong password"):
                     await refused
@@ -122,3 +127,36 @@ def test_a_consumer_without_a_leader_is_told_when_no_metadata_can_be_had() -> No
             assert not await consumer.poll(1.0)
 
     play(run())
+
+
+def test_a_refusal_is_not_tried_at_every_broker() -> None:
+    """Each try is a failed login, and brokers or directories may lock the account after some of them."""
+    world = World()
+    world.refusing = {0, 1}
+
+    async def run() -> None:
+        settings = {**world.settings, "bootstrap.servers": "h:9092,h:9093,h:9094"}
+        async with AsyncProducer(settings, environment=world.environment()) as producer:
+            with pytest.raises(AuthenticationError, match="a wrong password"):
+                await producer.send("t", b"v")
+            assert world.refused == 1
+
+    play(run())
+
+
+def test_a_join_that_was_refused_leaves_no_error_that_nobody_took(caplog: pytest.LogCaptureFixture) -> None:
+    world = World()
+    world.refusing = {0, 1}
+
+    async def run() -> None:
+        async with AsyncConsumer({**world.settings, "group.id": "g"}, environment=world.environment()) as consumer:
+            await consumer.subscribe(["t"])
+            with pytest.raises(AuthenticationError, match="a wrong password"):
+                await consumer.poll(5.0)
+            await consumer.poll(0)  # begins to join again, if the join is what has failed
+            await asyncio.sleep(3)
+        gc.collect()
+
+    play(run())
+    gc.collect()
+    assert "never retrieved" not in caplog.text
