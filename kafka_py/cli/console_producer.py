@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kafka_py.base.errors import KafkaError
+from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.cli.common.client_properties import merge_options, pairs, properties_of
 from kafka_py.cli.common.command import CommandParser, UsageError, log_warnings, require, run
 from kafka_py.cli.common.termination import Terminated, termination_as_exception
@@ -113,14 +113,22 @@ class Failures:
     def __init__(self, topic: str) -> None:
         self._topic = topic
         self._counts: dict[str, int] = {}
+        self._refusal: KafkaError | None = None
 
     def answered(self, _metadata: RecordMetadata | None, error: KafkaError | None) -> None:
         """Called for every record."""
         if error is not None:
             self.report(error)
 
+    def raise_refusal(self) -> None:
+        """Raises why brokers do not accept the producer: every other line would wait for the same answer."""
+        if self._refusal is not None:
+            raise self._refusal
+
     def report(self, error: KafkaError) -> None:
         """Notes one record that was not sent."""
+        if error.code is ErrorCode.SASL_AUTHENTICATION_FAILED:
+            self._refusal = error
         text = str(error)
         seen = self._counts.get(text, 0)
         self._counts[text] = seen + 1
@@ -135,13 +143,14 @@ class Failures:
 
 
 def send_all(reader: RecordReader, producer: Producer, topic: str, failures: Failures) -> None:
-    """Sends without waiting for answers."""
+    """Sends without waiting for answers. Raises KafkaError when the brokers refuse this client."""
     send, answered = producer.send, failures.answered
     for key, value in reader.records():
         try:
             send(topic, value, key, callback=answered)
         except KafkaError as error:
             failures.report(error)
+        failures.raise_refusal()
 
 
 def send_one_by_one(reader: RecordReader, producer: Producer, topic: str) -> None:
@@ -160,6 +169,7 @@ def send_file(reader: RecordFileReader, producer: Producer, topic: str, failures
         else:
             if sync:
                 sent.result()
+        failures.raise_refusal()
 
 
 def _prompt() -> None:
@@ -173,14 +183,16 @@ def produce(
     failures = Failures(options.topic)
     from kafka_py.clients.producer.producer import Producer
 
-    with Producer(properties) as producer:
-        if isinstance(reader, RecordFileReader):
-            send_file(reader, producer, options.topic, failures, sync=options.sync)
-        elif options.sync:
-            send_one_by_one(reader, producer, options.topic)
-        else:
-            send_all(reader, producer, options.topic, failures)
-    failures.report_counts()
+    try:
+        with Producer(properties) as producer:
+            if isinstance(reader, RecordFileReader):
+                send_file(reader, producer, options.topic, failures, sync=options.sync)
+            elif options.sync:
+                send_one_by_one(reader, producer, options.topic)
+            else:
+                send_all(reader, producer, options.topic, failures)
+    finally:
+        failures.report_counts()
 
 
 def main(arguments: Sequence[str]) -> int:

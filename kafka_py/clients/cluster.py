@@ -82,6 +82,7 @@ class Cluster:
         self._auto_create = auto_create
         self._rng = environment.chance.generator()
         self._listeners: list[Callable[[ClusterView], None]] = []
+        self._on_refused: list[Callable[[AuthenticationError], None]] = []
         self._waiters: list[asyncio.Future[None]] = []
         self._needed = asyncio.Event()
         self._hurry = asyncio.Event()
@@ -105,6 +106,13 @@ class Cluster:
         """Calls `listener` with every new view, before callers of `refresh` continue. What it raises is logged."""
         self._listeners.append(listener)
 
+    def on_refused(self, listener: Callable[[AuthenticationError], None]) -> None:
+        """Calls `listener` when a broker that was asked for metadata refuses this client, whoever waits for metadata.
+
+        A client at work has all it needs, so that nobody waits; what it does next is of no use all the same.
+        """
+        self._on_refused.append(listener)
+
     async def close(self) -> None:
         # Not by cancel() alone: before Python 3.12 wait_for may swallow one that comes together with its result.
         self._closed = True
@@ -122,6 +130,11 @@ class Cluster:
         self.supervisor.cancel()
 
     # ---- metadata
+
+    @property
+    def trouble(self) -> str:
+        """Why the last request for metadata failed, as the end of a sentence; empty when it did not."""
+        return f"; the last request for metadata failed with {self._last_error}" if self._last_error is not None else ""
 
     def request_refresh(self, *, at_once: bool = False) -> None:
         """Requests new metadata after the back-off; at_once: without it, for a new reason such as another topic."""
@@ -164,6 +177,8 @@ class Cluster:
             self._failed(error)
             if isinstance(error, AuthenticationError):  # who waits is not helped by waiting
                 _fail(waiters, error)
+                for listener in self._on_refused:
+                    self.supervisor.call("listener to refusals", partial(listener, error))
         else:
             self._last_error = None
             for waiter in waiters:
@@ -284,6 +299,10 @@ class Cluster:
         """The open connection to a node; None if there is none."""
         return self.connections.current(node_id)
 
+    def lacks_connection(self, node_id: int) -> bool:
+        """Whether there is no open connection to a node, such as one that is not known."""
+        return self.connections.current(node_id) is None
+
     async def connection(self, node_id: int) -> NodeConnection:
         """An open connection to a node of the view; raises as `send`."""
         node = self.view.nodes.get(node_id)
@@ -300,7 +319,7 @@ class Cluster:
         """
         info = self.view.partition(partition)
         if info is None:
-            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{partition} is not known")
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{partition} is not known{self.trouble}")
         node = self.view.nodes.get(info.leader)
         if node is None:
             raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"{partition} has no leader")

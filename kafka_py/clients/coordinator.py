@@ -44,6 +44,11 @@ class Coordinator:
     def is_known(self) -> bool:
         return self.node is not None
 
+    @property
+    def trouble(self) -> str:
+        """As of the cluster, while the coordinator is not known."""
+        return self._cluster.trouble if self.node is None else ""
+
     async def find(self) -> Node:
         """The coordinator; concurrent callers share one FindCoordinator. Raises KafkaError, retriable or not."""
         if self.node is not None:

@@ -20,7 +20,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.turns import finish, run_turn
 from kafka_py.net.cold_reads import ColdReads
 from kafka_py.net.endpoints import bracketed
-from kafka_py.net.frames_in import DIRECT_BYTES, FrameReceiver, MemoryPool, is_tls
+from kafka_py.net.frames_in import DIRECT_BYTES, FrameReceiver, InvalidFrame, MemoryPool, PeerClosed, is_tls
 from kafka_py.net.frames_out import Flushed, FrameSender, Part
 from kafka_py.net.network import Network, TcpNetwork
 from kafka_py.net.secured.client_security import ConnectionSecurity, ConnectionSession, LogIn, encrypted
@@ -44,6 +44,8 @@ RECEIVE_BUFFER_BYTES = 2 * DIRECT_BYTES
 MOST_RESPONSE_BYTES = (1 << 31) - 1
 READS_IN_A_ROW = 16
 _SIZE_FIELD = 4
+OTHER_PROTOCOL = "the broker's listener has TLS, this client's security.protocol has not"
+UNSERVED = " before it served any request; its listener may have another security protocol than this side"
 
 _log = logging.getLogger(__name__)
 
@@ -57,11 +59,6 @@ class AuthenticationFailed(ConnectionLost):
 
 
 NO_SECURITY = ConnectionSecurity()
-
-
-def _refused_size(_key: int, size: int) -> str | None:
-    """What of the first bytes is no size of a response."""
-    return "the broker's listener has TLS, this client's security.protocol has not" if is_tls(size) else None
 
 
 class _Awaited(NamedTuple):
@@ -82,20 +79,19 @@ class BrokerConnection:
 
     __slots__ = (
         "_awaited", "_correlation_id", "_decoding", "_fileno", "_flushing_soon", "_loop", "_now_ms", "_ready",
-        "_receiver", "_sender", "_transport", "_undecoded", "_writes", "bytes_received", "client_id", "closed", "host",
-        "last_request_size", "port", "session", "versions",
+        "_receiver", "_sender", "_transport", "_undecoded", "_unserved_bytes", "_writes", "bytes_received",
+        "client_id", "closed", "host", "last_request_size", "port", "session", "versions",
     )  # fmt: skip
 
     def __init__(
         self, transport: Transport, loop: asyncio.AbstractEventLoop, *, host: str, port: int, client_id: str | None,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:  # fmt: skip
-        self.host = host
-        self.port = port
+        self.host, self.port = host, port
         self.client_id = client_id
         self.closed = False
-        self.last_request_size = 0
-        self.bytes_received = 0
+        self.last_request_size = self.bytes_received = 0
+        self._unserved_bytes = 0  # received before anything but ApiVersions was answered
         self.versions: dict[ApiKey, tuple[int, int]] = {}
         self._loop = loop
         self._now_ms = clock.monotonic_ms
@@ -103,15 +99,14 @@ class BrokerConnection:
         self._fileno = transport.fileno
         self._receiver = FrameReceiver(
             transport.recv_into, memoryview(bytearray(RECEIVE_BUFFER_BYTES)), MOST_RESPONSE_BYTES, MemoryPool(),
-            _refused_size,
+            lambda _key, size: OTHER_PROTOCOL if is_tls(size) else None,
         )  # fmt: skip
         self._sender = FrameSender(transport, ColdReads(loop), self._flush)
         self._awaited: deque[_Awaited] = deque()
         self._decoding: Generator[None, None, tuple[int, Any]] | None = None
         self._undecoded: deque[bytearray] = deque()  # frames that arrived while one before them is being decoded
         self._correlation_id = 0
-        self._flushing_soon = False
-        self._writes = False
+        self._flushing_soon = self._writes = False
         self.session: ConnectionSession | None = None
         self._ready = transport.readiness or loop
         self._ready.add_reader(self._fileno, self._on_readable)
@@ -177,8 +172,7 @@ class BrokerConnection:
 
     async def answered(self) -> None:
         """Returns when the requests sent so far are answered, or the connection is closed."""
-        futures = [each.future for each in self._awaited if not each.future.done()]
-        if futures:
+        if futures := [each.future for each in self._awaited if not each.future.done()]:
             await asyncio.wait(futures)
 
     # ---- out
@@ -270,14 +264,15 @@ class BrokerConnection:
                     self._loop.call_soon(self._decode_on)
                     return
                 if receiver.failure is not None:
-                    self._end(f"the broker sent what cannot be read: {receiver.failure}")
+                    self._end_unreadable(receiver.failure)
                     return
         except (BlockingIOError, InterruptedError):
             return
-        except ssl.SSLError as error:
-            self._end_of_tls(error)
+        except ssl.SSLError as error:  # with TLS 1.3 a certificate is refused after the client's side is complete
+            failure = ConnectionLost if self.bytes_received else AuthenticationFailed  # later ones: the network's
+            self._end(f"SSL handshake failed or broken off: {explained(error)}", failure)
         except OSError as error:
-            self._end(str(error))
+            self._end(self._explained(error))
         except MalformedMessage as error:
             self._end(f"the broker sent what cannot be read: {error}")
         except Exception as error:
@@ -285,11 +280,10 @@ class BrokerConnection:
         else:
             self._loop.call_soon(self._on_readable)  # others on the loop first
 
-    def _end_of_tls(self, error: ssl.SSLError) -> None:
-        if self._receiver.received_bytes:  # the broker has accepted this side: the next session may work
-            self._end(f"the TLS session is broken: {explained(error)}")
-        else:  # with TLS 1.3 a certificate is refused after the client's side is complete
-            self._end(f"SSL handshake failed or broken off: {explained(error)}", AuthenticationFailed)
+    def _explained(self, error: OSError) -> str:
+        """Brokers say nothing to bytes of another protocol, or to requests before a login: they only close."""
+        is_end = isinstance(error, (PeerClosed, ConnectionResetError))
+        return f"{error}{UNSERVED if is_end and self.bytes_received == self._unserved_bytes else ''}"
 
     def _decode(self) -> bool:
         """Answers what has arrived, in order; False when a large response needs more turns than this one."""
@@ -335,10 +329,14 @@ class BrokerConnection:
             self._end_unforeseen(error)
             return
         if self._receiver.failure is not None:
-            self._end(f"the broker sent what cannot be read: {self._receiver.failure}")
+            self._end_unreadable(self._receiver.failure)
         elif not self.closed:
             self._ready.add_reader(self._fileno, self._on_readable)
             self._loop.call_soon(self._on_readable)
+
+    def _end_unreadable(self, problem: InvalidFrame) -> None:
+        failure = AuthenticationFailed if str(problem) == OTHER_PROTOCOL else ConnectionLost
+        self._end(f"the broker sent what cannot be read: {problem}", failure)
 
     def _end_unforeseen(self, error: Exception) -> None:
         """Fails the requests in flight, whose callers would otherwise wait forever."""
@@ -350,8 +348,7 @@ class BrokerConnection:
     async def negotiate(self, software_version: str = "1") -> dict[ApiKey, tuple[int, int]]:
         """Ask the broker what it speaks; the answer is also kept in `versions`.
 
-        A broker that does not know our newest ApiVersions is asked again in the oldest. Raises KafkaError for an
-        error answer, ConnectionLost.
+        A broker that does not know our newest ApiVersions is asked in the oldest. Raises KafkaError, ConnectionLost.
         """
         api = APIS[ApiKey.API_VERSIONS]
         request = api.request(client_software_name=SOFTWARE_NAME, client_software_version=software_version)
@@ -361,6 +358,7 @@ class BrokerConnection:
         if response.error_code:
             code = next((each for each in ErrorCode if each == response.error_code), ErrorCode.UNKNOWN_SERVER_ERROR)
             raise KafkaError(code, f"{self!r} does not say which versions it speaks (error {response.error_code})")
+        self._unserved_bytes = self.bytes_received
         known = {int(key) for key in ApiKey}
         self.versions = {
             ApiKey(each.api_key): (each.min_version, each.max_version)

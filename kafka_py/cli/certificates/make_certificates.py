@@ -87,6 +87,20 @@ def _names(text: str) -> list[str]:
     return names
 
 
+def check_names(brokers: Sequence[str], clients: Sequence[str], others: Sequence[str] = ()) -> None:
+    """Raises CommandFailed for a name whose files would replace those of another, or the authority itself.
+
+    others: names of files that are also in the folder.
+    """
+    taken = dict.fromkeys((AUTHORITY_FILE, AUTHORITY_KEY_FILE, TRUSTSTORE_FILE, PASSWORD_FILE, *others), "all of them")
+    for kind, names in (("a broker", brokers), ("a client", clients)):
+        for name in dict.fromkeys(names):
+            for end in (".pem", ".p12", "-key.pem", "-certificate.pem", ".properties"):
+                owner = taken.setdefault(name + end, f"{kind}, {name}")
+                if owner != f"{kind}, {name}":
+                    raise CommandFailed(f"{name!r} cannot be the name of {kind}: {name}{end} is a file of {owner}")
+
+
 def make_files(
     folder: Path, brokers: Sequence[str], clients: Sequence[str], hosts: Sequence[str], days: float = DAYS
 ) -> Iterator[str]:
@@ -97,6 +111,7 @@ def make_files(
         from kafka_py.security.tls.certificates import Authority
     except ImportError:
         raise CommandFailed("This needs the package cryptography: pip install cryptography") from None
+    check_names(brokers, clients)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     kept, words = folder / AUTHORITY_KEY_FILE, folder / PASSWORD_FILE
     stored = kept.read_text() if kept.exists() else None

@@ -10,13 +10,20 @@ client's certificate says who it is, so that a user is User:alice by every proto
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kafka_py.base.chance import Chance
 from kafka_py.base.properties import format_properties, read_properties
-from kafka_py.cli.certificates.make_certificates import AUTHORITY_FILE, PASSWORD_FILE, TRUSTSTORE_FILE, make_files
+from kafka_py.cli.certificates.make_certificates import (
+    AUTHORITY_FILE,
+    PASSWORD_FILE,
+    TRUSTSTORE_FILE,
+    check_names,
+    make_files,
+)
 from kafka_py.cli.common.command import CommandFailed
 from kafka_py.cli.common.whole_files import write_secret
 
@@ -28,6 +35,8 @@ SCRAM = (SCRAM_512, SCRAM_256)
 PASSWORDS_FILE = "passwords.properties"
 HOSTS = "localhost,127.0.0.1,::1"
 ACLS = {"authorizer.class.name": "kafka.security.authorizer.AclAuthorizer"}
+
+_PLAIN_WORD = re.compile("[A-Za-z][A-Za-z0-9_]*")
 
 _MODULES = "org.apache.kafka.common.security"
 _MODULE = {
@@ -130,9 +139,14 @@ def token_options(user: str, *, is_good: bool = True) -> dict[str, str]:
 
 def login_entry(mechanism: str, options: Mapping[str, str]) -> str:
     """A value of sasl.jaas.config (KIP-85)."""
-    words = [f'{name}="{value.replace(chr(92), chr(92) * 2).replace(chr(34), chr(92) + chr(34))}"'
+    words = [f"{name if _PLAIN_WORD.fullmatch(name) else _quoted(name)}={_quoted(value)}"
              for name, value in options.items()]  # fmt: skip
     return f"{_MODULE[mechanism]} required {' '.join(words)};"
+
+
+def _quoted(word: str) -> str:
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 def make(
@@ -146,6 +160,8 @@ def make(
     for name in users:
         if "/" in name or name.startswith("."):
             raise CommandFailed(f"{name!r} cannot be the name of a file")
+    if protocol == "SSL":
+        check_names([BROKER], [ADMIN, *users], [PASSWORDS_FILE])
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     stored = folder / PASSWORDS_FILE
     passwords = read_properties(stored) if stored.exists() else {}

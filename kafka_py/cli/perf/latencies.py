@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from kafka_py.base.errors import KafkaError
+from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.cli.perf.timeline import MIB, Timeline, percentiles_of
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ class Latencies:
         on_tick: Callable[[int], None] | None = None,
     ) -> None:
         self.count = self.size_bytes = self.failed = 0
+        self.refusal: KafkaError | None = None
+        """Why brokers do not accept the producer; other records would only meet the same."""
         self._total = 0
         self._now_ms = now_ms
         self._report = report
@@ -86,6 +88,8 @@ class Latencies:
 
     def _note_failure(self, error: KafkaError) -> None:
         self.failed += 1
+        if error.code is ErrorCode.SASL_AUTHENTICATION_FAILED:
+            self.refusal = error
         if str(error) not in self._errors:
             self._errors.add(str(error))
             print(f"A record was not sent: {error}", file=sys.stderr, flush=True)

@@ -116,7 +116,7 @@ def in_transactions(
 
 def send_all(producer: Producer, options: argparse.Namespace, payloads: Sequence[bytes], latencies: Latencies,
              now_ms: Callable[[], float]) -> None:  # fmt: skip
-    """Sends all records; the answers come in meanwhile."""
+    """Sends all records; the answers come in meanwhile. Raises KafkaError when the brokers refuse this client."""
     send, topic = producer.send, options.topic
     only = payloads[0] if len(payloads) == 1 else None
     draw = random.Random(0).choice
@@ -131,6 +131,8 @@ def send_all(producer: Producer, options: argparse.Namespace, payloads: Sequence
         if callback is None or tick != last_tick or only is None:
             # Records of one millisecond and one size share a callback: one each would cost as much as sending it.
             last_tick, callback = tick, latencies.callback(start_ms, len(payload))
+            if latencies.refusal is not None:
+                raise latencies.refusal
         try:
             send(topic, payload, callback=callback)
         except KafkaError as error:

@@ -120,7 +120,9 @@ class AdminCore:
 
     async def _wait_to_try_again(self, deadline_ms: float, retries: int, error: KafkaError) -> None:
         if not await self._may_try_again(deadline_ms, retries):
-            raise ClientTimeout(f"no broker was reachable in time: {error}") from error
+            trouble = self.cluster.trouble  # what the last attempt met may be no more than the end of the time
+            more = "" if trouble.endswith(str(error)) else trouble
+            raise ClientTimeout(f"no broker was reachable in time: {error}{more}") from error
 
     async def controller(self) -> NodeConnection:
         """A connection to the controller that is known at present.

@@ -70,13 +70,13 @@ class CommittedOffsets:
                 self._metrics.commit_latency.update(self._clock.monotonic_ms() - begun_ms)
                 return
             except TimeoutError:
-                raise _commit_timeout(timeout_ms, offsets) from None
+                raise _commit_timeout(timeout_ms, offsets, self._coordinator.trouble) from None
             except KafkaError as error:
                 if not _may_pass(error):
                     raise
                 _log.debug("Commit for group %s failed: %s; trying again", self._member.group_id, error)
                 if self._clock.monotonic_ms() + self._options.retry_backoff_ms > deadline_ms:
-                    raise _commit_timeout(timeout_ms, offsets) from error
+                    raise _commit_timeout(timeout_ms, offsets, self._coordinator.trouble) from error
             await asyncio.sleep(self._options.retry_backoff_ms / 1000)
 
     async def commit_once(self, offsets: Offsets, *, as_member: bool) -> None:
@@ -128,12 +128,12 @@ class CommittedOffsets:
                 async with asyncio.timeout(max(0.0, deadline_ms - self._clock.monotonic_ms()) / 1000):
                     return await self._fetch_once(partitions)
             except TimeoutError:
-                raise _fetch_timeout(timeout_ms, partitions) from None
+                raise _fetch_timeout(timeout_ms, partitions, self._coordinator.trouble) from None
             except KafkaError as error:
                 if not _may_pass(error) or error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                     raise
                 if self._clock.monotonic_ms() + self._options.retry_backoff_ms > deadline_ms:
-                    raise _fetch_timeout(timeout_ms, partitions) from error
+                    raise _fetch_timeout(timeout_ms, partitions, self._coordinator.trouble) from error
             await asyncio.sleep(self._options.retry_backoff_ms / 1000)
 
     async def _fetch_once(
@@ -177,14 +177,14 @@ def _may_pass(error: KafkaError) -> bool:
     return error.retriable or error.code is ErrorCode.BROKER_NOT_AVAILABLE
 
 
-def _commit_timeout(timeout_ms: float, offsets: Offsets) -> ClientTimeout:
+def _commit_timeout(timeout_ms: float, offsets: Offsets, trouble: str) -> ClientTimeout:
     named = ", ".join(f"{partition}: {each.offset}" for partition, each in sorted(offsets.items()))
-    return ClientTimeout(f"offsets {{{named}}} could not be committed within {timeout_ms:.0f} ms")
+    return ClientTimeout(f"offsets {{{named}}} could not be committed within {timeout_ms:.0f} ms{trouble}")
 
 
-def _fetch_timeout(timeout_ms: float, partitions: Collection[TopicPartition]) -> ClientTimeout:
+def _fetch_timeout(timeout_ms: float, partitions: Collection[TopicPartition], trouble: str) -> ClientTimeout:
     named = ", ".join(str(partition) for partition in sorted(partitions))
     return ClientTimeout(
         f"the committed offsets of {named} could not be fetched within {timeout_ms:.0f} ms, which "
-        "default.api.timeout.ms limits unless a call has a timeout"
+        f"default.api.timeout.ms limits unless a call has a timeout{trouble}"
     )

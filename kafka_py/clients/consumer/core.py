@@ -129,6 +129,7 @@ class ConsumerCore:
             positions.reset_by_policy,
         )  # fmt: skip
         cluster.on_update(lambda _view: fetcher.take_view())
+        cluster.on_refused(fetcher.refused)
         cluster.start()
         return Running(cluster, group, positions, Lookups(cluster, lookup, self._wanted), fetcher)
 

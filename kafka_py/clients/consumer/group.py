@@ -329,6 +329,8 @@ class GroupMember:
             if not joining.done():
                 joining.cancel()
                 self._coordinator.hang_up()  # a LeaveGroup would wait behind the JoinGroup
+            elif not joining.cancelled():
+                joining.exception()  # marks it as retrieved: no poll will take it
         if generation.member_id == UNKNOWN_MEMBER or self._options.group_instance_id is not None:
             return
         _log.info("Member %s leaving group %s: %s", generation.member_id, self.group_id, reason)

@@ -14,6 +14,7 @@ from typing import Any
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.supervision import Supervisor
+from kafka_py.clients.errors import AuthenticationError
 from kafka_py.clients.metrics import ClientMetrics
 from kafka_py.clients.producer.accumulator import Accumulator
 from kafka_py.clients.producer.batches import ProducerBatch
@@ -213,6 +214,16 @@ class Deliveries:
         for lane in list(self._accumulator.active):
             while lane.queue:
                 self._give_up(self._accumulator.take(lane), error)
+
+    def refused(self, error: AuthenticationError, fails: Callable[[int], bool]) -> None:
+        """Brokers do not accept this client: fails what is queued for leaders (node ids) for which `fails` holds.
+
+        No use to keep it until delivery.timeout.ms, after which its error would not say why.
+        """
+        for lane in list(self._accumulator.active):
+            if fails(lane.leader):
+                while lane.queue:
+                    self._give_up(self._accumulator.take(lane), error)
 
     def drop_unsent(self, error: KafkaError) -> None:
         """The transaction failed or is aborted: what no broker can have fails with `error`, the rest is waited for."""

@@ -17,7 +17,7 @@ from typing import Any
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.clients.cluster import Cluster
 from kafka_py.clients.configs import INT_MAX
-from kafka_py.clients.errors import error_code
+from kafka_py.clients.errors import AuthenticationError, error_code
 from kafka_py.clients.metadata import NO_NODE, ClusterView
 from kafka_py.clients.node_connection import NodeConnection
 from kafka_py.clients.producer.accumulator import Accumulator
@@ -91,6 +91,7 @@ class Sender:
         self._initializing = False
         self._closed = False
         cluster.on_update(self._on_view)
+        cluster.on_refused(partial(self._deliveries.refused, fails=cluster.lacks_connection))
 
     @property
     def requests_in_flight(self) -> int:
@@ -303,6 +304,8 @@ class Sender:
             await self._cluster.connection(node_id)
         except KafkaError as error:
             _log.debug("%s", error)
+            if isinstance(error, AuthenticationError):
+                self._deliveries.refused(error, lambda leader: leader == node_id)
             self._cluster.request_refresh()
         finally:
             self._connecting.discard(node_id)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import kafka_py
-from kafka_py.base.errors import ConfigError, KafkaError
+from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
 from kafka_py.clients.admin.brokers import VersionRange
 from kafka_py.clients.admin.configs import AdminOptions
 from kafka_py.clients.environment import ClientEnvironment
@@ -146,12 +146,18 @@ def _seen_cluster(seen: Reached, response: Any) -> Reached:
     return seen._replace(nodes=nodes, controller_id=response.controller_id, cluster_id=response.cluster_id)
 
 
+_LOGIN_FAULTS = {
+    ErrorCode.UNSUPPORTED_SASL_MECHANISM: ReachFault.LOGIN_MECHANISM,
+    ErrorCode.ILLEGAL_SASL_STATE: ReachFault.NOT_KAFKA,  # a listener without logins
+}
+
+
 def _not_connected(approach: Approach, seen: Reached, error: ConnectionLost) -> Reached:
     """Why TLS or login failed; TLS itself has worked before."""
     detail = str(error)
-    if isinstance(error, AuthenticationFailed) and approach.has_login:
-        is_mechanism = "mechanism" in detail.lower()
-        fault = ReachFault.LOGIN_MECHANISM if is_mechanism else ReachFault.LOGIN_REFUSED
+    cause = error.__cause__
+    if isinstance(error, AuthenticationFailed) and isinstance(cause, KafkaError):
+        fault = _LOGIN_FAULTS.get(cause.code, ReachFault.LOGIN_REFUSED)
         return seen._replace(failed=ReachStep.LOGIN, fault=fault, detail=detail)
     if _wants_client_certificate(detail):
         return seen._replace(failed=ReachStep.TLS, fault=ReachFault.CLIENT_CERTIFICATE, detail=detail)

@@ -79,8 +79,12 @@ class ClientLogin:
                 f"Client SASL mechanism '{self.mechanism}' not enabled in the server, enabled mechanisms are "
                 f"[{', '.join(response.mechanisms)}]",
             )
+        if response.error_code == ErrorCode.ILLEGAL_SASL_STATE:
+            text = "the listener takes no logins: security.protocol has to be PLAINTEXT or SSL, or the port another one"
+            raise KafkaError(ErrorCode.ILLEGAL_SASL_STATE, text)
         if response.error_code:
-            raise KafkaError(error_code_of(response.error_code), "the broker does not accept a handshake now")
+            code = error_code_of(response.error_code)
+            raise KafkaError(code, f"the broker does not accept a handshake now: {code.name}")
 
 
 async def _step(mechanism: ClientMechanism, token: bytes) -> bytes | None:

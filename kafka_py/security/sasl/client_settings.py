@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
 from kafka_py.base.chance import Chance
@@ -61,6 +61,10 @@ class RefreshRules(NamedTuple):
         return max(earliest_ms, min(wanted_ms, latest_ms))
 
 
+GetToken = Callable[[], Awaitable[BearerToken]]
+"""Gets a new token."""
+
+
 class Secrets(NamedTuple):
     """What a login draws its nonces from and tells the time by."""
 
@@ -88,10 +92,10 @@ def client_login(
 
 def _token_getter(
     callback: tuple[str, str] | None, tokens: OAuthOptions, options: Mapping[str, str], clock: Clock
-) -> Any:
+) -> GetToken | None:
     """A function that gives a token; None for unsigned ones. Raises ConfigError."""
     if callback is not None and callback[1] not in (UNSECURED_LOGIN, *SIGNED_LOGINS):
-        return load_callback(*callback)
+        return CallbackTokens(*callback)
     endpoint = OAuthOptions.sasl_oauthbearer_token_endpoint_url.name
     if callback is not None and (callback[1] == UNSECURED_LOGIN) == bool(tokens.sasl_oauthbearer_token_endpoint_url):
         raise ConfigError(f"{callback[0]}={callback[1]} and {endpoint} do not fit: one is for tokens of an endpoint")
@@ -129,15 +133,54 @@ def _credentials(mechanism: str, options: Mapping[str, str]) -> tuple[str, str]:
     return options["username"], options["password"]
 
 
+class CallbackTokens:
+    """Tokens of a user's own function, which may block or be a coroutine function. Raises ConfigError.
+
+    It is called in a thread: brokers log in at each other by it, and their event loop must not wait. One call at
+    a time: a function that hangs takes one thread however often connections are tried.
+    """
+
+    def __init__(self, setting: str, path: str) -> None:
+        self._named = f"{path} ({setting})"
+        self._get_token = load_callback(setting, path)
+        self._under_way: asyncio.Task[Any] | None = None
+
+    async def __call__(self) -> BearerToken:
+        """Raises KafkaError(SASL_AUTHENTICATION_FAILED); OSError where another try may succeed."""
+        if self._under_way is None or self._under_way.done():
+            self._under_way = asyncio.get_running_loop().create_task(self._ask())
+            self._under_way.add_done_callback(_note_as_retrieved)  # who waited may have gone
+        try:
+            found = await asyncio.shield(self._under_way)
+        except (KafkaError, OSError):
+            raise
+        except Exception as error:
+            _log.debug("%s failed", self._named, exc_info=True)
+            text = f"{self._named} gave no token: {type(error).__name__}: {error}"
+            raise KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, text) from error
+        if not isinstance(found, BearerToken):
+            text = f"{self._named} gave a {type(found).__name__}, no BearerToken"
+            raise KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, text)
+        return found
+
+    async def _ask(self) -> Any:
+        found = await asyncio.get_running_loop().run_in_executor(None, self._get_token)
+        return await found if isinstance(found, Awaitable) else found
+
+
+def _note_as_retrieved(task: asyncio.Task[Any]) -> None:
+    if not task.cancelled():
+        task.exception()
+
+
 class TokenSource:
     """Bearer tokens: one is used until it is due to be replaced.
 
-    get_token: a user's own function without arguments, which may be a coroutine function, and may block; else unsigned
-    tokens are made from the options.
+    get_token: a coroutine function; else unsigned tokens are made from the options.
     """
 
     def __init__(
-        self, options: Mapping[str, str], secrets: Secrets, get_token: Any, refresh: RefreshRules
+        self, options: Mapping[str, str], secrets: Secrets, get_token: GetToken | None, refresh: RefreshRules
     ) -> None:
         self._options = options
         self._clock = secrets.clock
@@ -176,9 +219,4 @@ class TokenSource:
             made = unsecured_login(self._options, now_ms)
             assert made is not None
             return made
-        found = await asyncio.get_running_loop().run_in_executor(None, self._get_token)  # it may block
-        if isinstance(found, Awaitable):
-            found = await found
-        if not isinstance(found, BearerToken):
-            raise KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, "the login callback gave no BearerToken")
-        return found
+        return await self._get_token()

@@ -5,6 +5,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.cli import console_producer
 from kafka_py.cli.common.command import UsageError
+from kafka_py.clients.errors import AuthenticationError
 from kafka_py.clients.producer.configs import ProducerOptions
 
 BASE = ["--bootstrap-server", "b:1", "--topic", "t"]
@@ -78,6 +79,8 @@ class FakeProducer:
         if value == b"too large":
             raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, "big")
         error = KafkaError(ErrorCode.REQUEST_TIMED_OUT, "late") if value == b"late" else None
+        if value == b"refused":
+            error = AuthenticationError("a wrong password")
         self.sent.append((topic, key, value))
         if callback is not None:
             callback(None, error)
@@ -105,6 +108,13 @@ def test_without_sync_failures_are_reported_once_per_kind_and_the_rest_goes_on(c
     reported = capsys.readouterr().err.splitlines()
     assert [line.partition(":")[0] for line in reported[:2]] == ["Error when sending message to topic t"] * 2
     assert [line[:10] for line in reported[2:]] == ["2 messages", "2 messages"]
+
+
+def test_a_producer_that_brokers_refuse_does_not_try_every_line(capsys):
+    producer, failures = FakeProducer(), console_producer.Failures("t")
+    with pytest.raises(AuthenticationError, match="a wrong password"):
+        console_producer.send_all(Reader(b"ok", b"refused", b"ok"), producer, "t", failures)
+    assert [value for _, _, value in producer.sent] == [b"ok", b"refused"]
 
 
 def test_with_sync_the_first_failure_ends_it():

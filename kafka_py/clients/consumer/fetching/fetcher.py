@@ -26,7 +26,8 @@ from kafka_py.clients.consumer.fetching.fetched import CompletedFetch, Decoding
 from kafka_py.clients.consumer.fetching.held import HeldAnswers
 from kafka_py.clients.consumer.subscriptions import AssignedPartition, Subscriptions
 from kafka_py.clients.consumer.validation import Validation
-from kafka_py.clients.errors import OffsetOutOfRange, error_code
+from kafka_py.clients.errors import AuthenticationError, OffsetOutOfRange, error_code
+from kafka_py.clients.metadata import NO_NODE
 from kafka_py.clients.metrics import ClientMetrics
 from kafka_py.clients.node_connection import NodeConnection
 from kafka_py.wire.messages.fetch import (
@@ -123,8 +124,13 @@ class Fetcher:
         if plan.next_ms < math.inf:
             self._arm(plan.next_ms, now_ms)
 
+    def refused(self, error: AuthenticationError) -> None:
+        """No metadata can be had: the next poll without records raises why, unless there is some until then."""
+        self._held.node_failed(NO_NODE, error)
+
     def take_view(self) -> None:
         """Examines all partitions after new metadata, because leaders may have changed."""
+        self._held.node_works(NO_NODE)
         self._subscriptions.touch_all()
         self.step()
 
@@ -195,9 +201,13 @@ class Fetcher:
             await self._cluster.connection(node_id)
         except KafkaError as error:
             _log.debug("%s", error)
+            if isinstance(error, AuthenticationError):
+                self._held.node_failed(node_id, error)
             self._forget_replica(node_id, self._subscriptions.partitions())
             self._cluster.request_refresh()
             await asyncio.sleep(self._options.retry_backoff_ms / 1000)
+        else:
+            self._held.node_works(node_id)
         finally:
             self._busy.discard(node_id)
         self.step()

@@ -64,6 +64,10 @@ class HeldAnswers:
         self._errors[node_id] = _Waiting(error, 0)
         self._on_event()
 
+    def node_works(self, node_id: int) -> None:
+        """Drops the error of a broker that has not been raised."""
+        self._errors.pop(node_id, None)
+
     def partition_failed(self, state: AssignedPartition, error: KafkaError) -> None:
         """Notes an error of a partition; the next poll without records raises it, unless the position has changed."""
         self._errors[state.topic_partition] = _Waiting(error, state.generation)

@@ -124,7 +124,7 @@ class ProducerTransactionDriver:
             except TimeoutError:
                 raise ClientTimeout(
                     f"{operation.name} did not end within max.block.ms, {self._options.max_block_ms} ms; it continues, "
-                    "and calling it again waits for its end"
+                    f"and calling it again waits for its end{self._coordinator.trouble}"
                 ) from None
             finally:
                 self._waiting = [each for each in self._waiting if each[1] is not waiter]

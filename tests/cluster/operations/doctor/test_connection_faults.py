@@ -23,7 +23,7 @@ class FaultyBroker:
     def __init__(self, folder: Path, zookeeper: str) -> None:
         files, strangers = CertificateFiles(folder / "own"), CertificateFiles(folder / "strange")
         self.trust = files.client()
-        names = (*PLAIN, *TLS, "LOGIN")
+        names = (*PLAIN, *TLS, "LOGIN", "SCRAM")
         self.closed, *ports = free_ports(len(names) + 1)
         self.ports = dict(zip(names, ports, strict=True))
         stores = {
@@ -42,7 +42,12 @@ class FaultyBroker:
         login = PLAIN_LOGIN.format("broker", "secret", ' user_broker="secret" user_alice="alice-secret"')
         settings["listener.name.login.plain.sasl.jaas.config"] = login
         settings["listener.name.login.sasl.enabled.mechanisms"] = "PLAIN"
-        protocols = {**dict.fromkeys(PLAIN, "PLAINTEXT"), **dict.fromkeys(TLS, "SSL"), "LOGIN": "SASL_PLAINTEXT"}
+        settings["listener.name.scram.sasl.enabled.mechanisms"] = "SCRAM-SHA-256"
+        settings["listener.name.scram.scram-sha-256.sasl.jaas.config"] = (
+            "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+        )
+        protocols = {**dict.fromkeys(PLAIN, "PLAINTEXT"), **dict.fromkeys(TLS, "SSL"),
+                     **dict.fromkeys(("LOGIN", "SCRAM"), "SASL_PLAINTEXT")}  # fmt: skip
         advertised = {
             **{name: f"127.0.0.1:{port}" for name, port in self.ports.items()},
             "MOVED": f"127.0.0.1:{self.closed}",
@@ -129,6 +134,17 @@ def test_fault_a_client_without_the_certificate_that_the_broker_requires(broker:
 
 def test_fault_a_wrong_password(broker: FaultyBroker) -> None:
     assert "sasl.jaas.config" in the(diagnosed(broker.at("LOGIN"), login("wrong")), "login-refused").repair
+
+
+def test_fault_a_wrong_password_of_a_mechanism_whose_refusal_has_its_name(broker: FaultyBroker) -> None:
+    """As that of SCRAM: `invalid credentials with SASL mechanism SCRAM-SHA-256`."""
+    entry = login("wrong")["sasl.jaas.config"].replace("plain.Plain", "scram.Scram")
+    settings = {**login("wrong", "SCRAM-SHA-256"), "sasl.jaas.config": entry}
+    assert "sasl.jaas.config" in the(diagnosed(broker.at("SCRAM"), settings), "login-refused").repair
+
+
+def test_fault_a_login_at_a_listener_without_logins(broker: FaultyBroker) -> None:
+    assert "security.protocol" in the(diagnosed(broker.at("OPEN"), login("alice-secret")), "login-failed").repair
 
 
 def test_fault_a_mechanism_that_the_broker_does_not_have(broker: FaultyBroker) -> None:

@@ -65,6 +65,18 @@ def test_files_that_are_there_are_replaced_and_not_written_through(tmp_path: Pat
     assert outside.read_text() == "kept"
 
 
+@pytest.mark.parametrize(
+    ("brokers", "clients"),
+    [("b", "authority"), ("truststore", "c"), ("b", "b"), ("b", "c,c-key"), ("b,b-certificate", "c")],
+)
+def test_names_whose_files_would_replace_others_are_refused(tmp_path: Path, brokers: str, clients: str) -> None:
+    """A broker's certificate would be without its hosts, or the authority be lost for ever."""
+    folder = tmp_path / "certificates"
+    with pytest.raises(CommandFailed, match=r"cannot be the name of a (broker|client): .* is a file of"):
+        main(["--directory", str(folder), "--brokers", brokers, "--clients", clients])
+    assert not folder.exists()
+
+
 def test_what_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="directory"):
         main(["--brokers", "b"])

@@ -42,6 +42,15 @@ def test_brokers_and_clients_take_the_settings(tmp_path: Path, protocol: str) ->
         assert (security.tls_to is not None, security.log_in is not None) == (secured.has_tls, secured.has_logins)
 
 
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_nobody_comes_in_without_proof_and_brokers_and_admin_are_super_users(tmp_path: Path, protocol: str) -> None:
+    settings = make(tmp_path / "security", protocol).broker_settings()
+    assert settings["super.users"] == "User:broker;User:admin"
+    assert settings["security.inter.broker.protocol"] == protocol
+    assert (settings.get("ssl.client.auth") == "required") == (protocol == "SSL")
+    assert ("sasl.enabled.mechanisms" in settings) == (protocol != "SSL")
+
+
 def test_only_the_owner_can_read_what_is_secret(tmp_path: Path) -> None:
     folder = tmp_path / "security"
     make(folder, "SSL", ["bob"])
@@ -86,6 +95,19 @@ def test_a_user_who_cannot_have_files_is_refused(tmp_path: Path) -> None:
 def test_any_password_survives_the_login_entry(password: str) -> None:
     entry = parse_property(login_entry(SCRAM_256, {"username": "alice", "password": password}))
     assert entry.options == {"username": "alice", "password": password}
+
+
+@pytest.mark.parametrize("user", ["user_alice", "user_ann smith", "user_jo=hn", 'user_quo"ted', "user_a;b", "user_ü"])
+def test_any_name_survives_the_login_entry(user: str) -> None:
+    assert parse_property(login_entry(PLAIN, {user: "secret"})).options == {user: "secret"}
+
+
+def test_a_user_whose_files_would_replace_others_is_refused(tmp_path: Path) -> None:
+    for name in ("authority", "truststore", "passwords", "broker-key"):
+        with pytest.raises(CommandFailed, match="is a file of"):
+            make(tmp_path / "security", "SSL", {name: "secret"})
+        assert not (tmp_path / "security").exists()
+        make(tmp_path / name, "SASL_PLAINTEXT", {name: "secret"})  # has no files there
 
 
 def test_repr_shows_no_password(tmp_path: Path) -> None:

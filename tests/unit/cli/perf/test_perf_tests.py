@@ -12,6 +12,7 @@ from kafka_py.cli.perf import consumer_perf_test, producer_perf_test
 from kafka_py.cli.perf.metric_table import Metric, metric_lines, metrics_of
 from kafka_py.cli.perf.producer_perf_test import Latencies, throttled
 from kafka_py.clients.consumer.configs import ConsumerOptions
+from kafka_py.clients.errors import AuthenticationError
 from kafka_py.clients.metrics import MetricName
 
 PRODUCE = ["--topic", "t", "--num-records", "10", "--throughput", "-1", "--producer-props", "bootstrap.servers=b:1"]
@@ -114,6 +115,28 @@ def test_a_transaction_ends_with_the_first_record_after_its_duration(records, ca
     options.num_records = records
     producer_perf_test.send_all(producer, options, [b"x"], Latencies(records, clock, None), clock)
     assert producer.calls == calls
+
+
+class RefusedProducer:
+    """One whose login fails, each time after a while."""
+
+    def __init__(self, clock):
+        self.clock = clock
+        self.calls = 0
+
+    def send(self, _topic, _value, callback):
+        self.calls += 1
+        self.clock.ms += 1000
+        raise AuthenticationError("a wrong password")
+
+
+def test_a_producer_that_brokers_refuse_does_not_try_every_record():
+    clock = Clock()
+    producer = RefusedProducer(clock)
+    options = producer_perf_test.parser().parse([*PRODUCE, "--record-size", "1"])
+    with pytest.raises(AuthenticationError, match="a wrong password"):
+        producer_perf_test.send_all(producer, options, [b"x"], Latencies(10, clock, None), clock)
+    assert producer.calls == 1
 
 
 def test_a_payload_is_random_capitals():

@@ -44,6 +44,12 @@ class Unreachable:
     def on_update(self, _listener):
         pass
 
+    def on_refused(self, _listener):
+        pass
+
+    def lacks_connection(self, _node_id):
+        return True
+
     def request_refresh(self):
         pass
 

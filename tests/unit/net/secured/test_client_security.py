@@ -1,6 +1,7 @@
 """Connections of clients to listeners of the same and of another security protocol."""
 
 import asyncio
+import socket
 import struct
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from kafka_py.net.client import AuthenticationFailed, BrokerConnection, Connecti
 from kafka_py.net.configs import NetOptions
 from kafka_py.net.connection import Connection
 from kafka_py.net.endpoints import Endpoint, Listening, SecurityProtocol
+from kafka_py.net.secured import client_security
 from kafka_py.net.secured.client_security import ConnectionSecurity, ConnectionSession
 from kafka_py.net.secured.stages import ListenerSecurity
 from kafka_py.net.socket_server import RequestService, SocketServer
@@ -230,3 +232,63 @@ def test_a_session_that_breaks_after_a_response_is_a_lost_connection(tmp_path: P
         assert isinstance(found.value, AuthenticationFailed) is not is_served_first
 
     with_listener(ListenerSecurity(made), body)
+
+
+async def session_of(connection: Any, log_in: Callable[[Any], Awaitable[float | None]]) -> ConnectionSession:
+    session = ConnectionSession(connection, log_in)
+    await session.begin()
+    return session
+
+
+def test_a_renewal_without_an_answer_ends_with_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests wait for the renewal; without a bound they would wait for ever."""
+    monkeypatch.setattr(client_security, "RENEWAL_S", 0.05)
+
+    async def run() -> None:
+        closed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        connection: Any = SimpleNamespace(closed=False, close=closed.set_result)
+        calls: list[int] = []
+
+        async def log_in(_connection: BrokerConnection) -> float | None:
+            calls.append(1)
+            if len(calls) == 2:
+                await asyncio.Event().wait()
+            return 1.0
+
+        session = await session_of(connection, log_in)
+        assert await asyncio.wait_for(closed, 10) == "its session could not be renewed"
+        await asyncio.wait_for(session.settled(), 10)
+
+    asyncio.run(run())
+
+
+def test_the_session_of_a_connection_that_was_closed_meanwhile_is_not_renewed() -> None:
+    async def run() -> None:
+        calls: list[int] = []
+        connection: Any = SimpleNamespace(closed=True)
+
+        async def log_in(_connection: BrokerConnection) -> float | None:
+            calls.append(1)
+            return 0.0
+
+        await session_of(connection, log_in)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert calls == [1]
+
+    asyncio.run(run())
+
+
+def test_a_handshake_that_fails_or_is_cancelled_closes_the_socket(tmp_path: Path) -> None:
+    async def run() -> None:
+        _, client = contexts(tmp_path)
+        here, there = socket.socketpair()
+        task = asyncio.create_task(client_security.encrypted(here, client_end(client), None))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert here.fileno() == -1
+        there.close()
+
+    asyncio.run(run())
