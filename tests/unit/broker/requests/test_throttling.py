@@ -582,6 +582,62 @@ def test_waiting_is_free() -> None:
     asyncio.run(scenario())
 
 
+def test_a_handler_that_works_in_turns_is_charged_for_all_of_them() -> None:
+    """Otherwise requests with very many elements, which are the costly ones, would be nearly free."""
+
+    async def scenario() -> None:
+        world = World(request_percentage=1.0)
+        fails = False
+
+        async def handle(*_: Any) -> HeartbeatResponse:
+            for _turn in range(5):
+                world.clock.advance(10)
+                await asyncio.sleep(0)
+                await waited()
+            world.clock.advance(10)
+            if fails:
+                raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
+            return HeartbeatResponse(error_code=0)
+
+        async def waited() -> None:
+            """Lets others have the loop, which costs this client nothing."""
+            asyncio.get_running_loop().call_soon(world.clock.advance, 500)
+            await asyncio.sleep(0)
+
+        world.dispatcher._services[int(ApiKey.HEARTBEAT)].handle = handle
+        world.send(HEARTBEAT, 4)
+        await asyncio.gather(*world.dispatcher._tasks)
+        [budget] = world.quotas.request.budgets
+        assert budget.total == pytest.approx(6.0)
+        fails = True
+        world.send(HEARTBEAT, 4)
+        await asyncio.gather(*world.dispatcher._tasks)
+        assert budget.total == pytest.approx(12.0)
+
+    asyncio.run(scenario())
+
+
+def test_what_a_handler_does_after_its_response_is_not_counted_as_waiting() -> None:
+    async def scenario() -> None:
+        world = World(request_percentage=1.0)
+        world.clock.advance(1_000)
+        kept: list[RequestContext] = []
+
+        async def handle(_node: Any, context: RequestContext, _request: Any) -> Any:
+            kept.append(context)
+            await asyncio.sleep(0)
+            context.answer(HeartbeatResponse(error_code=0))
+            world.clock.advance(10)
+            return ANSWERS_LATER
+
+        world.dispatcher._services[int(ApiKey.HEARTBEAT)].handle = handle
+        world.send(HEARTBEAT, 4)
+        await asyncio.gather(*world.dispatcher._tasks)
+        assert kept[0].started_s <= kept[0].parked_s <= kept[0].answered_s
+
+    asyncio.run(scenario())
+
+
 def test_each_request_counts_against_the_client_id_that_it_names() -> None:
     """Also where one connection sends those of several clients, in turn or together."""
     world = World(producer_byte_rate=1e9, request_percentage=1000.0)
