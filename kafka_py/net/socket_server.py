@@ -1,7 +1,7 @@
 """All listeners of a broker and the connections they accepted.
 
-Binds first and serves later, so that a broker knows its ports before it registers and answers only afterwards. One
-sweep closes idle connections. Knows sockets, limits and settings; requests go to one callback.
+Binds first and serves later, so that a broker knows its ports before it registers and answers only afterwards. Knows
+sockets, limits and settings; requests go to one callback.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from kafka_py.base.meters import MetricRegistry, MetricTable
 from kafka_py.base.quota_rates import Window
 from kafka_py.base.supervision import Supervisor
 from kafka_py.net.accepted.first_reads import FirstReads
+from kafka_py.net.accepted.idle import IdleSweeps
 from kafka_py.net.accepted.turned_away import TurnedAway
 from kafka_py.net.address_rates import AddressRates
 from kafka_py.net.client_software import UNKNOWN_SOFTWARE, ClientSoftware
@@ -50,9 +51,6 @@ from kafka_py.net.secured.unauthenticated import UnauthenticatedConnections
 from kafka_py.net.served import Served
 from kafka_py.net.transport import PlaintextTransport
 
-SWEEPS_PER_IDLE_TIME = 16
-SHORTEST_SWEEP_MS = 20.0
-LONGEST_SWEEP_MS = 10_000.0
 _CLOSED_A_TURN = 64
 _WINDOW = Window(11, 1000.0)
 """Of rates of connections, where no other is given."""
@@ -138,7 +136,9 @@ class SocketServer:
         self._turned_away = TurnedAway(loop, clock.monotonic_s)
         self._resets = ResetWatch(loop)
         self._accepted = 0
-        self._sweep: asyncio.TimerHandle | None = None
+        self._idle = IdleSweeps(
+            loop, clock, self._supervisor, self.connections, lambda: self._options.connections_max_idle_ms
+        )
         self._watchers: list[Callable[[Connection], None]] = []
 
     def _add_listener(self, endpoint: Endpoint, registry: MetricRegistry) -> None:
@@ -167,7 +167,7 @@ class SocketServer:
         keep_freed_memory()
         for served in self._served.values():
             served.listener.start()
-        self._sweep_later()
+        self._idle.start()
 
     @property
     def expired_connections(self) -> int:
@@ -234,9 +234,7 @@ class SocketServer:
 
     def close(self) -> None:
         """Stop accepting and end every connection; answers that are ready get one chance to leave."""
-        if self._sweep is not None:
-            self._sweep.cancel()
-            self._sweep = None
+        self._idle.close()
         for served in self._served.values():
             served.close()
         for connection in list(self.connections.values()):
@@ -372,27 +370,6 @@ class SocketServer:
             connection.close("max.connections was lowered")
         if len(others) > _CLOSED_A_TURN:
             self._loop.call_soon(self._close_excess)
-
-    # ---- idle
-
-    def _sweep_later(self) -> None:
-        idle_ms = self._options.connections_max_idle_ms
-        if idle_ms >= 0:
-            delay_ms = min(max(idle_ms / SWEEPS_PER_IDLE_TIME, SHORTEST_SWEEP_MS), LONGEST_SWEEP_MS)
-            self._sweep = self._loop.call_later(delay_ms / 1000.0, self._sweep_idle)
-
-    def _sweep_idle(self) -> None:
-        """Close what had no traffic for connections.max.idle.ms; who waits for our answer is not idle."""
-        now_ms = self._clock.monotonic_ms()
-        oldest_ms = now_ms - self._options.connections_max_idle_ms
-        for connection in list(self.connections.values()):
-            if connection.is_active or connection.unanswered:
-                connection.is_active = False
-                connection.last_active_ms = now_ms
-            elif connection.last_active_ms < oldest_ms:
-                with self._supervisor.guard("connections", connection.id):
-                    connection.close("idle for connections.max.idle.ms")
-        self._sweep_later()
 
 
 def _last_used(connection: Connection) -> tuple[bool, float]:
