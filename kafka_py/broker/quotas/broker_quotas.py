@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from itertools import chain
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.options import MAX_INT
 from kafka_py.base.supervision import Every, Supervisor
-from kafka_py.base.turns import finish, sliced
+from kafka_py.base.turns import Turn, finish, sliced, take_in_turns
 from kafka_py.broker.quotas.callback import load_quota_callback
 from kafka_py.broker.quotas.client_quotas import ClientQuotas
 from kafka_py.broker.quotas.manager import SCAN_MS
@@ -82,9 +83,9 @@ class BrokerQuotas:
         """Begins to remove budgets that are idle."""
 
         def scan() -> None:
-            self.addresses.forget_idle(self._clock.monotonic_ms())
-            steps = self.clients.removing_idle(self._clock.monotonic_ms())
-            supervisor.spawn(finish(steps, self._clock.monotonic_ms), _IDLE_BUDGETS)
+            now_ms = self._clock.monotonic_ms()
+            steps = chain(self.clients.removing_idle(now_ms), self.addresses.removing_idle(now_ms))
+            supervisor.spawn(take_in_turns(steps, Turn(self._clock)), _IDLE_BUDGETS)
 
         every(SCAN_MS, scan, _IDLE_BUDGETS)
 

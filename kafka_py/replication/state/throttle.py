@@ -22,8 +22,8 @@ UNLIMITED = (1 << 63) - 1
 class ByteRate:
     """Bytes per second over the last samples, the present one included, spread over one sample's time at least.
 
-    A rate of clients is spread over nearly all samples from its first byte on; this one is not, so that a throttle holds
-    back from the first second on. Source: docs/reference/replication.md, section 14; SimpleRate.
+    A rate of clients is spread over nearly all samples from its first byte on; this one is not, so that a throttle
+    holds back from the first second on. Source: docs/reference/replication.md, section 14; SimpleRate.
     """
 
     def __init__(self, clock: Clock, samples: int, sample_ms: float) -> None:

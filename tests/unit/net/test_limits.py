@@ -1,10 +1,13 @@
 """How many connections are taken, from whom, and how fast."""
 
+from collections.abc import Generator
+
 import pytest
 
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.quota_rates import Window
+from kafka_py.net import address_rates
 from kafka_py.net.address_rates import AddressRates
 from kafka_py.net.configs import NetOptions, parse_overrides
 from kafka_py.net.limits import Admission, ConnectionLimits, overrides_of
@@ -123,8 +126,29 @@ def test_an_address_over_its_rate_is_turned_away_and_not_counted() -> None:
     assert counts.record("PLAINTEXT", "fast", 0.0) > 0
     addresses.set_limit(None, None)
     assert counts.record("PLAINTEXT", "fast", 0.0) == 0
-    addresses.forget_idle(3_600_000 + 1_001)
+    run(addresses.removing_idle(3_600_000 + 999))
+    assert addresses.rates.keys() == {"slow", "fast"}
+    run(addresses.removing_idle(3_600_000 + 1_001))
     assert addresses.rates == {}
+
+
+def run(steps: Generator[None, None, None]) -> int:
+    """Runs all steps; returns how many stops they made."""
+    return sum(1 for _ in steps)
+
+
+def test_of_very_many_addresses_those_that_were_quiet_for_a_window_are_forgotten_in_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(address_rates, "MOST_ADDRESSES", 1000)
+    addresses = AddressRates(Window(11, 1000.0))
+    addresses.set_limit(None, 1)
+    for number in range(3000):
+        addresses.record(f"2001:db8::{number:x}", 0.0 if number < 1500 else 5_000.0)
+    assert run(addresses.removing_idle(12_001.0)) == 3000 // 256
+    assert len(addresses.rates) == 1500  # the others have connected within the window
+    run(addresses.removing_idle(17_001.0))
+    assert len(addresses.rates) == 1000  # these are not too many
 
 
 def test_addresses_that_come_or_go_while_their_rates_are_read_do_not_end_that() -> None:
