@@ -304,3 +304,14 @@ async def test_limits_stay_over_a_restart(broker: LocalBroker) -> None:
     assert (addresses.record("10.1.2.3", 0.0), addresses.record("10.1.2.4", 0.0)) == (1000.0, 0.0)
     await alter(broker, (address, {"connection_creation_rate": None}))
     assert addresses.record("10.1.2.3", 0.0) == 0.0
+
+
+@on_broker()
+async def test_a_limit_of_a_listener_that_nobody_could_use_does_not_stop_the_next_start(broker: LocalBroker) -> None:
+    unusable = {f"listener.name.plaintext.{name}": "0" for name in ("max.connections", "max.connection.creation.rate")}
+    await broker.store.configs.change("brokers/<default>", {**unusable, "max.connections.per.ip": "77"})
+    await broker.until(lambda: broker.server.node.live_config.current.max_connections_per_ip == 77)
+    await broker.stop()
+    await broker.start()
+    assert await broker.ask(MetadataRequest(topics=[]), 9)
+    assert broker.server.node.live_config.current.max_connections_per_ip == 77
