@@ -247,9 +247,12 @@ class Throttling:
         return mine
 
     def most_fetch_bytes(self, context: RequestContext) -> int:
-        """How many bytes a response may have, so that it can be sent at all under the quota."""
+        """How many bytes a response may have, so that it can be sent at all under the quota.
+
+        A limit below 0 does not throttle, so it must not bound responses either, nor what fetches wait for.
+        """
         budget = self._consumer_of(context).fetch
-        return MAX_INT if budget is None or budget.enough >= MAX_INT else int(budget.enough)
+        return int(budget.enough) if budget is not None and 0 <= budget.enough < MAX_INT else MAX_INT
 
     def refuses_fetch(self, context: RequestContext, size_bytes: int, make_empty: Callable[[], Any]) -> bool:
         """Charges a fetch whose response would have this size.

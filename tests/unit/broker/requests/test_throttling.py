@@ -466,6 +466,15 @@ def test_a_fetch_over_the_quota_is_not_charged() -> None:
     assert world.quotas.fetch.muted == 1
 
 
+@pytest.mark.parametrize("limit, most", [(-1.0, MAX_INT), (0.0, 0), (100.0, 1000), (1e12, MAX_INT)])
+def test_a_limit_below_0_does_not_bound_responses(limit: float, most: int) -> None:
+    """Otherwise a consumer's fetch would wait for less than no bytes: it would be answered at once, again and again."""
+    world = World(consumer_byte_rate=limit)
+    context: Any = fetching(world)
+    assert world.dispatcher._throttling is not None
+    assert world.dispatcher._throttling.most_fetch_bytes(context) == most
+
+
 def fetching(world: World, client_id: str = "c") -> Any:
     """The context of a consumer's fetch that began now."""
     return SimpleNamespace(
