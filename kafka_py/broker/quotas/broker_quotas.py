@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from collections.abc import Mapping
+from ipaddress import ip_address
 from itertools import chain
 
 from kafka_py.base.clock import Clock
@@ -21,6 +23,7 @@ from kafka_py.broker.quotas.quota_keys import CLIENT_KEYS, CONNECTION_RATE, IP_K
 from kafka_py.broker.quotas.stored_quotas import is_address
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.net.address_rates import AddressRates
+from kafka_py.net.listener import plain_address
 from kafka_py.security.sasl.scram_credentials import DIGESTS
 from kafka_py.zk.config_znodes import DEFAULT_ENTITY, desanitize, entity_path
 from kafka_py.zk.entity_configs import ConfigStore
@@ -91,11 +94,13 @@ class BrokerQuotas:
 
 
 async def _addresses_of(name: str) -> list[str]:
-    """The addresses of a host, or the address itself. Raises OSError."""
+    """The addresses of a host, or the address itself, as connections have them. Raises OSError."""
     if is_address(name):
-        return [name]
+        address = ip_address(name)
+        family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+        return [plain_address(socket.inet_ntop(family, address.packed))]
     found = await asyncio.get_running_loop().getaddrinfo(name, None)
-    return sorted({str(row[4][0]) for row in found})
+    return sorted({plain_address(str(row[4][0])) for row in found})
 
 
 def entity_of(path: str) -> QuotaEntity | None:
