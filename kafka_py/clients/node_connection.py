@@ -62,6 +62,7 @@ class NodeConnection:
         self._renews = False  # its session is being renewed
         if wire.session is not None:
             wire.session.on_renewal = self._on_renewal
+        wire.on_end = self._drop_held
         self.last_used = self._now_s()
 
     @property
@@ -231,6 +232,11 @@ class NodeConnection:
     def close(self, reason: str = "the client closed it") -> None:
         """Closes the connection; requests without response, sent or throttled, fail with ConnectionLost."""
         self.wire.close(reason)
+        self._drop_held(reason)
+
+    def _drop_held(self, reason: str) -> None:
+        """The connection has ended, and with it the throttle time, which may be very long: nothing waits for that."""
+        self._muted_until_s = 0.0
         if self._unmuting is not None:
             self._unmuting.cancel()
             self._unmuting = None

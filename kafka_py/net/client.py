@@ -12,7 +12,7 @@ import logging
 import os
 import ssl
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
 
 from kafka_py.base.clock import SYSTEM_CLOCK, Clock
@@ -83,7 +83,7 @@ class BrokerConnection:
     __slots__ = (
         "_awaited", "_correlation_id", "_decoding", "_fileno", "_flushing_soon", "_loop", "_now_ms", "_ready",
         "_receiver", "_sender", "_transport", "_undecoded", "_writes", "bytes_received", "client_id", "closed", "host",
-        "last_request_size", "port", "session", "versions",
+        "last_request_size", "on_end", "port", "session", "versions",
     )  # fmt: skip
 
     def __init__(
@@ -113,6 +113,8 @@ class BrokerConnection:
         self._flushing_soon = False
         self._writes = False
         self.session: ConnectionSession | None = None
+        self.on_end: Callable[[str], object] = _forget
+        """Called once, with the reason, when the connection has ended."""
         self._ready = transport.readiness or loop
         self._ready.add_reader(self._fileno, self._on_readable)
 
@@ -382,6 +384,11 @@ class BrokerConnection:
             future = self._awaited.popleft().future
             if not future.done():
                 future.set_exception(failure(f"{bracketed(self.host)}:{self.port}: {reason}"))
+        self.on_end(reason)
+
+
+def _forget(_reason: str) -> None:
+    """Nothing depends on the end of the connection."""
 
 
 def _of_handshake(where: str, error: HandshakeFailed) -> ConnectionLost:

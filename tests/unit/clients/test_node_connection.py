@@ -47,6 +47,7 @@ class Wire:
         self.last_request_size = 0
         self.bytes_received = 0
         self.unsent_bytes = 0
+        self.on_end: Any = None
         self._news = asyncio.Event()
 
     async def wait_sent(self, count: int) -> None:
@@ -65,6 +66,8 @@ class Wire:
         self.last_request_size = 100
         answer = asyncio.get_running_loop().create_future()
         self.answers.append(answer)
+        if self.closed:
+            answer.set_exception(ConnectionLost("it is closed"))
         return answer
 
     def send_and_forget(self, request: Any, version: int) -> None:
@@ -74,6 +77,11 @@ class Wire:
     def answer(self, index: int, throttle_time_ms: int = 0) -> None:
         self.bytes_received += 50
         self.answers[index].set_result(MetadataResponse(throttle_time_ms=throttle_time_ms, brokers=[], topics=[]))
+
+    def end(self, reason: str) -> None:
+        """As when the broker closes it."""
+        self.close(reason)
+        self.on_end(reason)
 
     def close(self, reason: str = "") -> None:
         self.closed = True
@@ -110,6 +118,26 @@ def test_requests_wait_in_order_for_as_long_as_the_broker_asked() -> None:
         assert not third.done()
         connection.send(MetadataRequest())
         assert len(wire.sent) == 5
+
+    asyncio.run(scenario())
+
+
+def test_requests_that_are_held_back_fail_when_the_broker_closes_the_connection() -> None:
+    """They do not wait until the throttle time is over, which may last for hours: others can be tried at once."""
+
+    async def scenario() -> None:
+        connection, wire = await muted(3_600_000)
+        held = [connection.send(HEARTBEAT), connection.send(MetadataRequest())]
+        connection.send_and_forget(HEARTBEAT)
+        wire.end("the broker has closed it")
+        async with asyncio.timeout(5):
+            for each in held:
+                with pytest.raises(ConnectionLost, match="the broker has closed it"):
+                    await each
+        assert connection.in_flight == 0
+        assert len(wire.sent) == 1
+        with pytest.raises(ConnectionLost):  # nor do later ones
+            await asyncio.wait_for(connection.send(HEARTBEAT), 5)
 
     asyncio.run(scenario())
 
