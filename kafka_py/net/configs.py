@@ -26,7 +26,7 @@ LISTENER_LIMITS = frozenset({"max.connections", "max.connection.creation.rate"})
 
 
 def listener_limit(name: str, value: object) -> int:
-    """The value of `listener.name.<listener>.<limit>`. A broker's own limit may be 0, this may not. Raises ConfigError."""
+    """The value of `listener.name.<listener>.<limit>`; it must be above 0, unlike the broker's. Raises ConfigError."""
     text = str(value).strip()
     if not (text.isascii() and text.isdigit() and int(text) > 0):
         raise ConfigError(f"Invalid value {text} for configuration {name}: must be a number above 0")

@@ -129,7 +129,7 @@ def test_a_protection_that_is_not_given_cannot_be_asked_for_at_run_time(name: st
 def test_a_listener_cannot_be_limited_to_nothing(
     setting: str, value: str, is_default: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It is refused, and ignored where a tool has written it: no later change, and no start, must fail because of it."""
+    """It is refused, and ignored where a tool has written it: no later change and no start must fail because of it."""
     changed = {f"listener.name.a.{setting}": value}
     with pytest.raises(ConfigError, match=f"Invalid value {value} for configuration"):
         check_broker(changed, live(), is_default=is_default)
