@@ -68,7 +68,7 @@ def quota_entity_of(parts: Sequence[tuple[str, str | None]], *, alter: bool) -> 
 def _resolves(host: str) -> bool:
     try:
         socket.getaddrinfo(host, None)
-    except OSError:
+    except (OSError, UnicodeError):  # unknown, or no name of a host at all
         return False
     return True
 

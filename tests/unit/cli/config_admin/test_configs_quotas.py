@@ -52,6 +52,7 @@ def test_who_is_meant(line, title, path):
     [
         ("--alter --entity-type users", "an entity-name or default entity must be specified with --alter of users"),
         ("--alter --entity-type users --entity-type clients --entity-name u1", "with each --entity-type for --alter"),
+        ("--alter --ip a..b", "The entity name for ips must be a valid IP or resolvable host, but it is: a..b"),
         ("--alter --ip no.such.host.invalid", "The entity name for ips must be a valid IP or resolvable host"),
     ],
 )

@@ -2,8 +2,14 @@
 
 import asyncio
 from collections.abc import Iterator
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
 
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.turns import SLICE
+from kafka_py.replication.follower.fetcher import ReplicaFetcher
+from kafka_py.replication.follower.states import DROPPED, FETCHING, HELD_BACK, FollowedState
 from kafka_py.replication.state.isr import CommittedIsr
 from kafka_py.replication.state.throttle import UNLIMITED, ByteRate, Throttle
 from kafka_py.testing.clock import ManualClock
@@ -142,3 +148,37 @@ def test_a_long_list_is_read_once_and_again_when_it_changes() -> None:
     assert first.looks == 1
     named = second
     assert [one.covers(TopicPartition("t", number)) for number in (0, 7, 8)] == [False, True, False]
+
+
+@in_virtual_time
+async def test_very_many_lagging_partitions_are_examined_in_turns() -> None:
+    """A broker that is filled after it was replaced follows thousands of partitions, all of which lag."""
+    followed: dict[TopicPartition, Any] = {
+        (name := TopicPartition("t", number)): SimpleNamespace(lag=5, topic_partition=name, state=FETCHING)
+        for number in range(1000)
+    }
+    held: list[int] = []
+    between: list[int] = []
+
+    def move(one: Any, state: FollowedState) -> None:
+        assert state is HELD_BACK
+        one.state = state
+        held.append(one.topic_partition.partition)
+
+    async def others() -> None:
+        while len(held) < 999:
+            await asyncio.sleep(0)
+            between.append(len(held))
+
+    limit = throttle("*")
+    limit.record(T0, 1_001)
+    fetcher: Any = SimpleNamespace(followed=followed, _partitions=SimpleNamespace(move=move))
+    other = asyncio.create_task(others())
+    work = asyncio.create_task(ReplicaFetcher._apply_throttle(fetcher, limit))
+    await asyncio.sleep(0)
+    removed = followed.pop(TopicPartition("t", 999))
+    removed.state = DROPPED
+    async with asyncio.timeout(10):
+        await asyncio.gather(work, other)
+    assert held == list(range(999))
+    assert max(after - before for before, after in pairwise([0, *between])) <= SLICE
