@@ -28,12 +28,13 @@ class Counts(NamedTuple):
 
 
 class _Held(NamedTuple):
-    """A request that waits for the end of a throttle time. future: None for a request without response."""
+    """A request that waits for the end of a throttle time. future, expiry: None for a request without response."""
 
     request: Any
     version: int
     timeout_s: float
     future: asyncio.Future[Any] | None
+    expiry: asyncio.TimerHandle | None
 
 
 class NodeConnection:
@@ -119,13 +120,15 @@ class NodeConnection:
         """Sends a request, after the throttle time if there is one; the future gets the response, or ConnectionLost.
 
         If a response does not arrive in time the connection is closed, because later responses cannot arrive either.
+        A throttle time may be much longer than that: a request that could not be sent in the same time fails as well.
         """
         if version is None:
             version = self.version_for(type(request))
         timeout_s = self._request_timeout_s if timeout_ms is None else timeout_ms / 1000
         if self._muted_until_s and self._is_muted():
             future: asyncio.Future[Any] = self._loop.create_future()
-            self._held.append(_Held(request, version, timeout_s, future))
+            expiry = self._loop.call_later(timeout_s, self._expire, future)
+            self._held.append(_Held(request, version, timeout_s, future, expiry))
             return future
         return self._send_now(request, version, timeout_s)
 
@@ -149,7 +152,7 @@ class NodeConnection:
         """Sends a request without response: a Produce with acks=0."""
         version = self.version_for(type(request))
         if self._muted_until_s and self._is_muted():
-            self._held.append(_Held(request, version, 0.0, None))
+            self._held.append(_Held(request, version, 0.0, None, None))
         else:
             self._send_and_forget_now(request, version)
 
@@ -162,6 +165,11 @@ class NodeConnection:
     def _give_up(self, future: asyncio.Future[Any]) -> None:
         if not future.done():
             self.close("a request had no response within request.timeout.ms")
+
+    def _expire(self, future: asyncio.Future[Any]) -> None:
+        self._held = deque(each for each in self._held if each.future is not future)
+        if not future.done():
+            future.set_exception(ConnectionLost("the throttle time of the broker is longer than the request may take"))
 
     def _take_answer(self, api: ApiKey, version: int, response: Any, sent_s: float) -> None:
         if self._counts is not None:
@@ -192,7 +200,9 @@ class NodeConnection:
             return
         self._muted_until_s = 0.0
         held, self._held = self._held, deque()
-        for request, version, timeout_s, waiting in held:
+        for request, version, timeout_s, waiting, expiry in held:
+            if expiry is not None:
+                expiry.cancel()
             if waiting is None:
                 self._send_and_forget_now(request, version)
             elif not waiting.done():
@@ -242,6 +252,8 @@ class NodeConnection:
             self._unmuting = None
         held, self._held = self._held, deque()
         for each in held:
+            if each.expiry is not None:
+                each.expiry.cancel()
             if each.future is not None and not each.future.done():
                 each.future.set_exception(ConnectionLost(reason))
 

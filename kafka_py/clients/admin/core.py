@@ -92,7 +92,10 @@ class AdminCore:
             except KafkaError as error:
                 if error.code not in UNREACHABLE:
                     raise
-                await self._wait_to_try_again(deadline_ms, retries, error)
+                if not await self._may_try_again(deadline_ms, retries):
+                    if all(item in results for item in open_items):  # what the last answers said, such as THROTTLING_...
+                        break
+                    raise ClientTimeout(f"no broker was reachable in time: {error}") from error
             else:
                 results.update(answers)
                 open_items = [item for item in open_items if _wants_another_try(answers.get(item), try_again)]
@@ -117,10 +120,6 @@ class AdminCore:
             return False
         await asyncio.sleep(self.options.retry_backoff_ms / 1000)
         return True
-
-    async def _wait_to_try_again(self, deadline_ms: float, retries: int, error: KafkaError) -> None:
-        if not await self._may_try_again(deadline_ms, retries):
-            raise ClientTimeout(f"no broker was reachable in time: {error}") from error
 
     async def controller(self) -> NodeConnection:
         """A connection to the controller that is known at present.

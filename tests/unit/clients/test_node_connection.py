@@ -142,6 +142,37 @@ def test_requests_that_are_held_back_fail_when_the_broker_closes_the_connection(
     asyncio.run(scenario())
 
 
+def test_a_request_is_held_back_no_longer_than_it_may_take() -> None:
+    async def scenario() -> None:
+        connection, _ = await muted(3_600_000)
+        short, long = connection.send(HEARTBEAT, timeout_ms=20), connection.send(MetadataRequest())
+        async with asyncio.timeout(5):
+            with pytest.raises(ConnectionLost, match="throttle time"):
+                await short
+        assert connection.is_open
+        assert not long.done()
+        assert connection.in_flight == 1
+        connection.close()
+        with pytest.raises(ConnectionLost):
+            await long
+
+    asyncio.run(scenario())
+
+
+def test_a_request_that_was_held_back_may_take_its_whole_time_afterwards() -> None:
+    async def scenario() -> None:
+        connection, wire = await muted(30)
+        held = connection.send(MetadataRequest(), timeout_ms=10_000)
+        [expiry] = [each.expiry for each in connection._held]
+        assert expiry is not None
+        await wire.wait_sent(2)
+        assert expiry.cancelled()
+        wire.answer(1)
+        await held
+
+    asyncio.run(scenario())
+
+
 def test_an_answer_of_an_old_version_was_held_back_already() -> None:
     async def scenario() -> None:
         connection, wire = await muted(60_000, version=5)
