@@ -265,6 +265,7 @@ class SocketServer:
         delay_ms = self._limits.delay_ms(endpoint.listener_name, now_ms)
         if delay_ms:
             served.accept.throttle_time.update(delay_ms)
+            served.acceptor.blocked += round(delay_ms * 1e6)
         if not self._limits.allows_host(host):
             _log.info("Rejected connection from %s: too many connections from this address", host)
             self.metrics.refused += 1

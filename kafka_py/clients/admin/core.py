@@ -93,7 +93,7 @@ class AdminCore:
                 if error.code not in UNREACHABLE:
                     raise
                 if not await self._may_try_again(deadline_ms, retries):
-                    if all(item in results for item in open_items):  # what the last answers said, such as THROTTLING_...
+                    if all(item in results for item in open_items):  # as the last answers had them
                         break
                     raise ClientTimeout(f"no broker was reachable in time: {error}") from error
             else:

@@ -594,6 +594,9 @@ def test_a_listener_over_its_rate_accepts_later_and_others_at_once(loop: asyncio
         found: Any = {reading.mbean: reading.attributes for reading in server.registry.read()}
         delays = found["kafka.server:type=socket-server-metrics,listener=PLAINTEXT"]["connection-accept-throttle-time"]
         assert delays > 0
+        served = server.server._served
+        assert served["PLAINTEXT"].acceptor.blocked >= delays * 1e6
+        assert served["OTHER"].acceptor.blocked == 0
         server.server.close()
 
     loop.run_until_complete(scenario())
