@@ -50,13 +50,15 @@ def test_a_listener_may_have_its_own_limit() -> None:
 
 def test_per_address_with_overrides() -> None:
     counts = limits({"max.connections.per.ip": "1"})
-    counts.override(overrides_of("one:2,[::1]:0,four:1,10.0.0.9:0", looked_up))
+    counts.override(overrides_of("one:2,[::1]:0,four:2,10.0.0.9:0", looked_up))
     counts.opened("PLAINTEXT", "10.0.0.2")
     counts.opened("PLAINTEXT", "10.0.0.1")
     assert not counts.allows_host("10.0.0.2")
     assert counts.allows_host("10.0.0.1")
     assert not counts.allows_host("::1")
     assert not counts.allows_host("10.0.0.9")
+    assert counts.allows_host("1.2.3.4")
+    counts.opened("PLAINTEXT", "1.2.3.4")
     assert counts.allows_host("1.2.3.4")
     counts.opened("PLAINTEXT", "1.2.3.4")
     assert not counts.allows_host("1.2.3.4")
@@ -89,6 +91,15 @@ def test_a_listener_that_accepts_too_fast_is_delayed_for_a_sample_at_most() -> N
     for _ in range(10):
         counts.record("PLAINTEXT", "h", 10_800)
     assert counts.delay_ms("PLAINTEXT", 10_800) == 1000
+
+
+@pytest.mark.parametrize("broker, listener", [("1", "2"), ("2", "1")])
+def test_the_longer_delay_of_broker_and_listener_counts(broker: str, listener: str) -> None:
+    settings = {"max.connection.creation.rate": broker, "listener.name.external.max.connection.creation.rate": listener}
+    counts = limits(settings, "PLAINTEXT", "EXTERNAL")
+    for _ in range(21):
+        counts.record("EXTERNAL", "h", 0.0)
+    assert counts.delay_ms("EXTERNAL", 0.0) == 1000  # the other rate asks for 500
 
 
 def test_over_time_no_more_are_accepted_than_the_rate_allows() -> None:

@@ -45,8 +45,12 @@ def test_only_named_replicas_of_this_broker_are_held_back() -> None:
     assert throttle("*").covers(T0)
     assert throttle("0:1", "1:2").covers(T0)
     assert not throttle("0:2").covers(T0)
+    assert not throttle("0:12").covers(T0)
     assert not throttle("0:1").covers(TopicPartition("t", 1))
     assert not throttle().covers(T0)
+    other = throttle("1:1", clock=clock)
+    other.record(T0, 1_001)
+    assert other.rate.per_second() == 0
     one = throttle("*", clock=clock)
     one.record(T0, 1_000)
     assert not one.is_exceeded_for(T0)
