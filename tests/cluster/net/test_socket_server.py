@@ -615,6 +615,27 @@ def test_a_lowered_limit_closes_the_longest_idle_connections(loop: asyncio.Abstr
     loop.run_until_complete(scenario())
 
 
+def test_a_lowered_limit_closes_no_connection_between_brokers(loop: asyncio.AbstractEventLoop) -> None:
+    async def scenario() -> None:
+        server = Server(
+            loop,
+            listeners="PLAINTEXT://127.0.0.1:0,EXTERNAL://127.0.0.1:0",
+            listener_security_protocol_map="PLAINTEXT:PLAINTEXT,EXTERNAL:PLAINTEXT",
+        )
+        brokers = [await Peer.connect(server.ports["PLAINTEXT"]) for _ in range(2)]
+        clients = [await Peer.connect(server.ports["EXTERNAL"]) for _ in range(2)]
+        for peer in (*brokers, *clients):
+            assert await peer.ask(b"echo") == b"echo"
+        await server.server.reconfigure(NetOptions.parse({**server.options.originals, "max.connections": "1"}))
+        for client in clients:
+            assert await client.is_ended()
+        for broker in brokers:
+            assert await broker.ask(b"echo") == b"echo"
+        server.server.close()
+
+    loop.run_until_complete(asyncio.wait_for(scenario(), 30))
+
+
 def test_another_address_is_served_before_most_of_those_that_one_opened_at_once(
     loop: asyncio.AbstractEventLoop,
 ) -> None:

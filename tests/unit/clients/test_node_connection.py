@@ -173,6 +173,38 @@ def test_a_request_that_was_held_back_may_take_its_whole_time_afterwards() -> No
     asyncio.run(scenario())
 
 
+def test_a_shorter_throttle_time_does_not_end_a_longer_one() -> None:
+    async def scenario() -> None:
+        wire: Any = Wire()
+        connection = NodeConnection(NODE, wire, 30_000, SystemClock())
+        answers = [connection.send(MetadataRequest()) for _ in range(2)]
+        wire.answer(0, 60_000)
+        wire.answer(1, 10)
+        await asyncio.gather(*answers)
+        assert connection.muted_for_ms > 50_000
+
+    asyncio.run(scenario())
+
+
+def test_a_request_does_not_overtake_those_that_are_held_back() -> None:
+    async def scenario() -> None:
+        clock: Any = Clock()
+        wire: Any = Wire()
+        connection = NodeConnection(NODE, wire, 30_000, clock)
+        first = connection.send(MetadataRequest())
+        wire.answer(0, 20)
+        await asyncio.sleep(0)  # until the response was looked at
+        assert first.done()
+        connection.send(HEARTBEAT)
+        clock.now += 30  # the throttle time is over, but its timer was not run yet
+        connection.send(MetadataRequest())
+        assert len(wire.sent) == 1
+        await wire.wait_sent(3)
+        assert [type(request) for request in wire.sent[1:]] == [HeartbeatRequest, MetadataRequest]
+
+    asyncio.run(scenario())
+
+
 def test_an_answer_of_an_old_version_was_held_back_already() -> None:
     async def scenario() -> None:
         connection, wire = await muted(60_000, version=5)

@@ -95,6 +95,20 @@ async def test_a_follower_asks_no_faster_than_it_may_and_goes_on_when_the_limit_
 
 
 @in_virtual_time
+async def test_a_follower_without_lag_is_not_held_back() -> None:
+    world = CopyingWorld(settings={"replica.fetch.max.bytes": "1000"})
+    limit = Throttle(2, byte_rate(), 1, lambda _partition: ["*"])
+    leader, follower = Replica(1, world), Replica(2, world, follower_throttle=limit)
+    leader.lead(0, isr=(1, 2))
+    follower.follow(leader, 0)
+    for number in range(1, 4):
+        leader.append(b"x" * 932)
+        await asyncio.sleep(0.5)
+        assert follower.log.log_end_offset == number
+    assert limit.is_exceeded_for(T0)
+
+
+@in_virtual_time
 async def test_a_replica_that_is_held_back_is_released_when_it_is_no_longer_named() -> None:
     """The limit stays, and stays passed: what matters is that the partition is not throttled any longer."""
     world = CopyingWorld(settings={"replica.fetch.max.bytes": "1000"})
