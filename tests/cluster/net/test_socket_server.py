@@ -434,16 +434,20 @@ def test_the_inter_broker_listener_pushes_out_an_idle_client(loop: asyncio.Abstr
             loop,
             listeners="PLAINTEXT://127.0.0.1:0,EXTERNAL://127.0.0.1:0",
             listener_security_protocol_map="PLAINTEXT:PLAINTEXT,EXTERNAL:PLAINTEXT",
-            max_connections=1,
+            max_connections=2,
         )
+        older = await Peer.connect(server.ports["PLAINTEXT"])
+        assert await older.ask(b"echo") == b"echo"
         client = await Peer.connect(server.ports["EXTERNAL"])
         assert await client.ask(b"echo") == b"echo"
+        server.server._served["PLAINTEXT"].connections.copy().popitem()[0].is_active = False
         broker = await Peer.connect(server.ports["PLAINTEXT"])
         assert await broker.ask(b"echo") == b"echo"
         assert await client.is_ended()
+        assert await older.ask(b"echo") == b"echo"
         server.server.close()
 
-    loop.run_until_complete(scenario())
+    loop.run_until_complete(asyncio.wait_for(scenario(), 30))
 
 
 def test_limits_can_be_raised_while_running(loop: asyncio.AbstractEventLoop) -> None:
