@@ -10,7 +10,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import MetricRegistry
-from kafka_py.base.options import MAX_INT
+from kafka_py.base.options import MAX_INT, java_double
 from kafka_py.base.slices import FileSlice
 from kafka_py.base.timers import Timer, Timers
 from kafka_py.broker.observe.metrics import AllRequestMetrics
@@ -110,7 +110,7 @@ class World:
         return self.timers.schedule(delay_ms, then)
 
     def limit(self, client_id: str, **limits: float) -> None:
-        for _ in self.quotas.applying(QuotaEntity(None, client_id), {key: str(each) for key, each in limits.items()}):
+        for _ in self.quotas.applying(QuotaEntity(None, client_id), {key: java_double(each) for key, each in limits.items()}):
             pass
 
     def send(self, request: Any, version: int, client_id: str = "c") -> None:
