@@ -110,7 +110,8 @@ class World:
         return self.timers.schedule(delay_ms, then)
 
     def limit(self, client_id: str, **limits: float) -> None:
-        for _ in self.quotas.applying(QuotaEntity(None, client_id), {key: java_double(each) for key, each in limits.items()}):
+        settings = {key: java_double(each) for key, each in limits.items()}
+        for _ in self.quotas.applying(QuotaEntity(None, client_id), settings):
             pass
 
     def send(self, request: Any, version: int, client_id: str = "c") -> None:
