@@ -8,6 +8,7 @@ Knows no setting by name. Source: docs/reference/configs.tsv (types, defaults, w
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar, overload
 
@@ -144,6 +145,8 @@ def text_of_value(kind: Kind, value: Any) -> str | None:
 
 def java_double(value: float) -> str:
     """Java's Double.toString: plain between 1e-3 and 1e7, else with an exponent that has no plus sign."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if value == 0 or 1e-3 <= abs(value) < 1e7:
         return repr(value)
     mantissa, _, exponent = f"{value!r}".partition("e")

@@ -26,7 +26,7 @@ from kafka_py.clients.loop import wait_until_set
 from kafka_py.clients.metadata import ClusterView, Node, bootstrap_view, least_loaded, view_of_response
 from kafka_py.clients.metrics import ClientMetrics
 from kafka_py.clients.node_connection import NodeConnection
-from kafka_py.net.client import AuthenticationFailed, ConnectionLost
+from kafka_py.net.connection_failures import AuthenticationFailed, ConnectionLost
 from kafka_py.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 
 _log = logging.getLogger(__name__)

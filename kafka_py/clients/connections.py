@@ -18,7 +18,8 @@ from kafka_py.clients.metadata import Node
 from kafka_py.clients.metrics import ClientMetrics
 from kafka_py.clients.node_connection import Counts, NodeConnection
 from kafka_py.clients.security import security_of
-from kafka_py.net.client import AuthenticationFailed, BrokerConnection, ConnectionLost
+from kafka_py.net.client import BrokerConnection
+from kafka_py.net.connection_failures import AuthenticationFailed, ConnectionLost
 
 _log = logging.getLogger(__name__)
 

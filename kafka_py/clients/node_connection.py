@@ -15,7 +15,8 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.clients.metadata import Node
 from kafka_py.clients.metrics import ConnectionMetrics, NodeMetrics
 from kafka_py.clients.throttling import asked_to_wait_ms
-from kafka_py.net.client import BrokerConnection, ConnectionLost
+from kafka_py.net.client import BrokerConnection
+from kafka_py.net.connection_failures import ConnectionLost
 from kafka_py.wire.apis import APIS, ApiKey
 from kafka_py.wire.schema import schema_of
 
@@ -28,12 +29,13 @@ class Counts(NamedTuple):
 
 
 class _Held(NamedTuple):
-    """A request that waits for the end of a throttle time. future: None for a request without response."""
+    """A request that waits for the end of a throttle time. future, expiry: None for a request without response."""
 
     request: Any
     version: int
     timeout_s: float
     future: asyncio.Future[Any] | None
+    expiry: asyncio.TimerHandle | None
 
 
 class NodeConnection:
@@ -62,6 +64,7 @@ class NodeConnection:
         self._renews = False  # its session is being renewed
         if wire.session is not None:
             wire.session.on_renewal = self._on_renewal
+        wire.on_end = self._drop_held
         self.last_used = self._now_s()
 
     @property
@@ -118,13 +121,15 @@ class NodeConnection:
         """Sends a request, after the throttle time if there is one; the future gets the response, or ConnectionLost.
 
         If a response does not arrive in time the connection is closed, because later responses cannot arrive either.
+        A throttle time may be much longer than that: a request that could not be sent in the same time fails as well.
         """
         if version is None:
             version = self.version_for(type(request))
         timeout_s = self._request_timeout_s if timeout_ms is None else timeout_ms / 1000
         if self._muted_until_s and self._is_muted():
             future: asyncio.Future[Any] = self._loop.create_future()
-            self._held.append(_Held(request, version, timeout_s, future))
+            expiry = self._loop.call_later(timeout_s, self._expire, future)
+            self._held.append(_Held(request, version, timeout_s, future, expiry))
             return future
         return self._send_now(request, version, timeout_s)
 
@@ -148,7 +153,7 @@ class NodeConnection:
         """Sends a request without response: a Produce with acks=0."""
         version = self.version_for(type(request))
         if self._muted_until_s and self._is_muted():
-            self._held.append(_Held(request, version, 0.0, None))
+            self._held.append(_Held(request, version, 0.0, None, None))
         else:
             self._send_and_forget_now(request, version)
 
@@ -161,6 +166,11 @@ class NodeConnection:
     def _give_up(self, future: asyncio.Future[Any]) -> None:
         if not future.done():
             self.close("a request had no response within request.timeout.ms")
+
+    def _expire(self, future: asyncio.Future[Any]) -> None:
+        self._held = deque(each for each in self._held if each.future is not future)
+        if not future.done():
+            future.set_exception(ConnectionLost("the throttle time of the broker is longer than the request may take"))
 
     def _take_answer(self, api: ApiKey, version: int, response: Any, sent_s: float) -> None:
         if self._counts is not None:
@@ -191,7 +201,9 @@ class NodeConnection:
             return
         self._muted_until_s = 0.0
         held, self._held = self._held, deque()
-        for request, version, timeout_s, waiting in held:
+        for request, version, timeout_s, waiting, expiry in held:
+            if expiry is not None:
+                expiry.cancel()
             if waiting is None:
                 self._send_and_forget_now(request, version)
             elif not waiting.done():
@@ -231,11 +243,18 @@ class NodeConnection:
     def close(self, reason: str = "the client closed it") -> None:
         """Closes the connection; requests without response, sent or throttled, fail with ConnectionLost."""
         self.wire.close(reason)
+        self._drop_held(reason)
+
+    def _drop_held(self, reason: str) -> None:
+        """The connection has ended, and with it the throttle time, which may be very long: nothing waits for that."""
+        self._muted_until_s = 0.0
         if self._unmuting is not None:
             self._unmuting.cancel()
             self._unmuting = None
         held, self._held = self._held, deque()
         for each in held:
+            if each.expiry is not None:
+                each.expiry.cancel()
             if each.future is not None and not each.future.done():
                 each.future.set_exception(ConnectionLost(reason))
 

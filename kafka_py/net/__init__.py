@@ -7,10 +7,10 @@ slices out) with cold_reads.py (file data that is not in memory), connection.py 
 connection_bounds.py and long_polls.py (one client of the broker), principal.py (whom it speaks for) and
 client_software.py (what it says it is), resets.py (connections that the peer has reset), limits.py (how many
 connections there may be, and how fast) with address_rates.py (of one address), listener.py (accepts them), accepted/
-(before they are read), secured/ (TLS and logins), served.py (one listener of a broker), idle_sweep.py (closes
-connections without traffic), socket_server.py (all of them), loop.py (the event loop and its longest stall),
-metrics.py, scraping/ (the text of metrics and its endpoint), client.py (a connection to a broker) with broker_link.py
-(one that is opened again after each failure, for the requests of brokers among themselves).
+(before they are read), secured/ (TLS and logins), served.py (one listener of a broker), socket_server.py (all of
+them), loop.py (the event loop and its longest stall), metrics.py, scraping/ (the text of metrics and its endpoint),
+client.py (a connection to a broker) with connection_failures.py (how it ends) and broker_link.py (one that is opened
+again after each failure, for the requests of brokers among themselves).
 
 Not obvious: requests of one connection may overlap, but their responses leave in request order; buffers grow with
 the bytes that have arrived, never by a size that a peer claims; sockets hang on `loop.add_reader`, without streams

@@ -5,10 +5,15 @@ Pure bookkeeping; `now_ms` is passed in. Source: docs/reference/quotas.md, secti
 
 from __future__ import annotations
 
+from collections.abc import Generator
+
 from kafka_py.base.quota_rates import SampledRate, Window
 
 IDLE_MS = 3_600_000.0
 """An address that did not connect for so long is forgotten."""
+MOST_ADDRESSES = 16_384
+"""Beyond that an address is forgotten after a window, when its rate is 0: a client may have very many addresses."""
+_LOOKED_AT_A_STEP = 256
 
 
 class AddressRates:
@@ -44,7 +49,11 @@ class AddressRates:
             rate.record(-1, now_ms)
         return time_ms
 
-    def forget_idle(self, now_ms: float) -> None:
-        """Drops the rates of addresses that have not connected for a long time."""
-        for address in [one for one, rate in self.rates.items() if rate.is_idle_since(now_ms - IDLE_MS)]:
-            del self.rates[address]
+    def removing_idle(self, now_ms: float) -> Generator[None, None, None]:
+        """Drops the rates of addresses that have not connected for a long time, in steps (base/turns.py)."""
+        for number, (address, rate) in enumerate(list(self.rates.items()), 1):
+            idle_ms = IDLE_MS if len(self.rates) <= MOST_ADDRESSES else self.window.length_ms
+            if rate.is_idle_since(now_ms - idle_ms):
+                self.rates.pop(address, None)
+            if number % _LOOKED_AT_A_STEP == 0:
+                yield

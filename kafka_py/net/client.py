@@ -12,13 +12,20 @@ import logging
 import os
 import ssl
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
 
 from kafka_py.base.clock import SYSTEM_CLOCK, Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.turns import finish, run_turn
 from kafka_py.net.cold_reads import ColdReads
+from kafka_py.net.connection_failures import (
+    OTHER_PROTOCOL,
+    UNSERVED,
+    AuthenticationFailed,
+    ConnectionLost,
+    of_handshake,
+)
 from kafka_py.net.endpoints import bracketed
 from kafka_py.net.frames_in import DIRECT_BYTES, FrameReceiver, InvalidFrame, MemoryPool, PeerClosed, is_tls
 from kafka_py.net.frames_out import Flushed, FrameSender, Part
@@ -44,18 +51,8 @@ RECEIVE_BUFFER_BYTES = 2 * DIRECT_BYTES
 MOST_RESPONSE_BYTES = (1 << 31) - 1
 READS_IN_A_ROW = 16
 _SIZE_FIELD = 4
-OTHER_PROTOCOL = "the broker's listener has TLS, this client's security.protocol has not"
-UNSERVED = " before it served any request; its listener may have another security protocol than this side"
 
 _log = logging.getLogger(__name__)
-
-
-class ConnectionLost(ConnectionError):
-    """The connection ended before the answer came; whether the broker acted on the request is not known."""
-
-
-class AuthenticationFailed(ConnectionLost):
-    """The two sides do not accept each other: certificates, TLS versions or credentials. Trying again is of no use."""
 
 
 NO_SECURITY = ConnectionSecurity()
@@ -80,7 +77,7 @@ class BrokerConnection:
     __slots__ = (
         "_awaited", "_correlation_id", "_decoding", "_fileno", "_flushing_soon", "_loop", "_now_ms", "_ready",
         "_receiver", "_sender", "_transport", "_undecoded", "_unserved_bytes", "_writes", "bytes_received",
-        "client_id", "closed", "host", "last_request_size", "port", "session", "versions",
+        "client_id", "closed", "host", "last_request_size", "on_end", "port", "session", "versions",
     )  # fmt: skip
 
     def __init__(
@@ -108,6 +105,8 @@ class BrokerConnection:
         self._correlation_id = 0
         self._flushing_soon = self._writes = False
         self.session: ConnectionSession | None = None
+        self.on_end: Callable[[str], object] = _forget
+        """Called once, with the reason, when the connection has ended."""
         self._ready = transport.readiness or loop
         self._ready.add_reader(self._fileno, self._on_readable)
 
@@ -142,7 +141,7 @@ class BrokerConnection:
         except ConnectionLost:
             raise
         except HandshakeFailed as error:
-            raise _of_handshake(where, error) from error
+            raise of_handshake(where, error) from error
         except (OSError, UnicodeError) as error:
             code = getattr(error, "errno", None) or 0
             reason = os.strerror(code) if code > 0 else str(error)  # name look-ups fail with negative codes
@@ -392,9 +391,8 @@ class BrokerConnection:
             future = self._awaited.popleft().future
             if not future.done():
                 future.set_exception(failure(f"{bracketed(self.host)}:{self.port}: {reason}"))
+        self.on_end(reason)
 
 
-def _of_handshake(where: str, error: HandshakeFailed) -> ConnectionLost:
-    if error.is_fatal:
-        return AuthenticationFailed(f"SSL handshake with {where} failed: {error}")
-    return ConnectionLost(f"{where} ended the TLS handshake: {error}; its listener may have another security protocol")
+def _forget(_reason: str) -> None:
+    """Nothing depends on the end of the connection."""

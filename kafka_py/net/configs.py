@@ -21,6 +21,18 @@ def parse_overrides(text: str) -> dict[str, int]:
     return limits
 
 
+LISTENER_LIMITS = frozenset({"max.connections", "max.connection.creation.rate"})
+"""What a listener may have its own limit of; without one that of the broker counts for it as well."""
+
+
+def listener_limit(name: str, value: object) -> int:
+    """The value of `listener.name.<listener>.<limit>`; it must be above 0, unlike the broker's. Raises ConfigError."""
+    text = str(value).strip()
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise ConfigError(f"Invalid value {text} for configuration {name}: must be a number above 0")
+    return int(text)
+
+
 class OwnNetOptions(OptionTable):
     """Settings that Apache Kafka does not have."""
 

@@ -16,7 +16,7 @@ from kafka_py.base.errors import ConfigError
 from kafka_py.base.options import MAX_INT
 from kafka_py.base.quota_rates import SampledRate
 from kafka_py.net.address_rates import AddressRates
-from kafka_py.net.configs import NetOptions, parse_overrides
+from kafka_py.net.configs import NetOptions, listener_limit, parse_overrides
 from kafka_py.net.listener import plain_address
 
 
@@ -169,7 +169,4 @@ def _listener_setting(properties: Mapping[str, object], listener: str, setting: 
     given = properties.get(name)
     if given is None:
         return default
-    text = str(given).strip()
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise ConfigError(f"Invalid value {text} for configuration {name}: must be a number above 0")
-    return int(text)
+    return listener_limit(name, given)

@@ -138,7 +138,7 @@ class BrokerAcceptMetrics(MetricTable, group="kafka.server:type=socket-server-me
 
 
 class AcceptorMetrics(MetricTable, group="kafka.network:type=Acceptor", tags=("listener",)):
-    """How long one listener waited for a free connection slot."""
+    """How long one listener waited for a free connection slot, or until its rate allowed the next one."""
 
     blocked = Rate("AcceptorBlockedPercent", unit="blocked time", per_ns=True, about="Share of time accepts waited.")
 

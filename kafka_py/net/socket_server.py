@@ -1,7 +1,7 @@
 """All listeners of a broker and the connections they accepted.
 
-Binds first and serves later, so that a broker knows its ports before it registers and answers only afterwards. One
-sweep closes idle connections. Knows sockets, limits and settings; requests go to one callback.
+Binds first and serves later, so that a broker knows its ports before it registers and answers only afterwards. Knows
+sockets, limits and settings; requests go to one callback.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from kafka_py.base.meters import MetricRegistry, MetricTable
 from kafka_py.base.quota_rates import Window
 from kafka_py.base.supervision import Supervisor
 from kafka_py.net.accepted.first_reads import FirstReads
+from kafka_py.net.accepted.idle import IdleSweeps
 from kafka_py.net.accepted.turned_away import TurnedAway
 from kafka_py.net.address_rates import AddressRates
 from kafka_py.net.client_software import UNKNOWN_SOFTWARE, ClientSoftware
@@ -29,7 +30,6 @@ from kafka_py.net.connection import Connection, OnRequest
 from kafka_py.net.connection_services import ConnectionServices, OnSent, forget
 from kafka_py.net.endpoints import Endpoint, Listening, bracketed
 from kafka_py.net.frames_in import MemoryPool, SizeFault, any_size
-from kafka_py.net.idle_sweep import IdleSweep
 from kafka_py.net.limits import Admission, ConnectionLimits, overrides_of
 from kafka_py.net.listener import Listener
 from kafka_py.net.loop import LoopWatch
@@ -136,9 +136,9 @@ class SocketServer:
         self._turned_away = TurnedAway(loop, clock.monotonic_s)
         self._resets = ResetWatch(loop)
         self._accepted = 0
-        self._sweep = IdleSweep(
+        self._idle = IdleSweeps(
             loop, clock, self._supervisor, self.connections, lambda: self._options.connections_max_idle_ms
-        )  # fmt: skip
+        )
         self._watchers: list[Callable[[Connection], None]] = []
 
     def _add_listener(self, endpoint: Endpoint, registry: MetricRegistry) -> None:
@@ -167,7 +167,7 @@ class SocketServer:
         keep_freed_memory()
         for served in self._served.values():
             served.listener.start()
-        self._sweep.start()
+        self._idle.start()
 
     @property
     def expired_connections(self) -> int:
@@ -235,7 +235,7 @@ class SocketServer:
 
     def close(self) -> None:
         """Stop accepting and end every connection; answers that are ready get one chance to leave."""
-        self._sweep.close()
+        self._idle.close()
         for served in self._served.values():
             served.close()
         for connection in list(self.connections.values()):
@@ -266,6 +266,7 @@ class SocketServer:
         delay_ms = self._limits.delay_ms(endpoint.listener_name, now_ms)
         if delay_ms:
             served.accept.throttle_time.update(delay_ms)
+            served.acceptor.blocked += round(delay_ms * 1e6)
         if not self._limits.allows_host(host):
             _log.info("Rejected connection from %s: too many connections from this address", host)
             self.metrics.refused += 1

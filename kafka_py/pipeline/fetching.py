@@ -18,7 +18,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import CONSUMER_REPLICA_ID, EARLIEST_TIMESTAMP
 from kafka_py.clients.cluster import Cluster
 from kafka_py.clients.errors import error_code
-from kafka_py.net.client import ConnectionLost
+from kafka_py.net.connection_failures import ConnectionLost
 from kafka_py.pipeline.links import Link
 from kafka_py.pipeline.planning import DataLoss
 from kafka_py.pipeline.ranges import OffsetRange

@@ -100,7 +100,7 @@ async def test_a_long_poll_and_a_connection_outlive_jumps(broker: LocalBroker, c
         await broker.until(lambda purgatory=purgatory: purgatory.delayed > 0)
         clock.ahead_ms = ahead_ms
         assert broker.server._sockets is not None
-        broker.server._sockets._sweep._begin()
+        broker.server._sockets._idle._sweep()
         assert not poll.done()
         offset = (await broker.produce("t", batch(b"v"))).base_offset
         async with asyncio.timeout(20):

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from collections.abc import Mapping
+from ipaddress import ip_address
+from itertools import chain
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.options import MAX_INT
 from kafka_py.base.supervision import Every, Supervisor
-from kafka_py.base.turns import finish, sliced
+from kafka_py.base.turns import Turn, finish, sliced, take_in_turns
 from kafka_py.broker.quotas.callback import load_quota_callback
 from kafka_py.broker.quotas.client_quotas import ClientQuotas
 from kafka_py.broker.quotas.manager import SCAN_MS
@@ -20,6 +23,7 @@ from kafka_py.broker.quotas.quota_keys import CLIENT_KEYS, CONNECTION_RATE, IP_K
 from kafka_py.broker.quotas.stored_quotas import is_address
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.net.address_rates import AddressRates
+from kafka_py.net.listener import plain_address
 from kafka_py.security.sasl.scram_credentials import DIGESTS
 from kafka_py.zk.config_znodes import DEFAULT_ENTITY, desanitize, entity_path
 from kafka_py.zk.entity_configs import ConfigStore
@@ -82,19 +86,21 @@ class BrokerQuotas:
         """Begins to remove budgets that are idle."""
 
         def scan() -> None:
-            self.addresses.forget_idle(self._clock.monotonic_ms())
-            steps = self.clients.removing_idle(self._clock.monotonic_ms())
-            supervisor.spawn(finish(steps, self._clock.monotonic_ms), _IDLE_BUDGETS)
+            now_ms = self._clock.monotonic_ms()
+            steps = chain(self.clients.removing_idle(now_ms), self.addresses.removing_idle(now_ms))
+            supervisor.spawn(take_in_turns(steps, Turn(self._clock)), _IDLE_BUDGETS)
 
         every(SCAN_MS, scan, _IDLE_BUDGETS)
 
 
 async def _addresses_of(name: str) -> list[str]:
-    """The addresses of a host, or the address itself. Raises OSError."""
+    """The addresses of a host, or the address itself, as connections have them. Raises OSError."""
     if is_address(name):
-        return [name]
+        address = ip_address(name)
+        family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+        return [plain_address(socket.inet_ntop(family, address.packed))]
     found = await asyncio.get_running_loop().getaddrinfo(name, None)
-    return sorted({str(row[4][0]) for row in found})
+    return sorted({plain_address(str(row[4][0])) for row in found})
 
 
 def entity_of(path: str) -> QuotaEntity | None:

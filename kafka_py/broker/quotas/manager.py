@@ -20,7 +20,10 @@ IDLE_MS = 3_600_000.0
 SCAN_MS = 30_000.0
 _LOOKED_AT_A_STEP = 256
 MOST_BUDGETS = 16_384
-"""Beyond that the oldest budgets are forgotten, unless they are over their limits: a client may invent client ids."""
+"""Beyond that the oldest budgets are forgotten, unless they are over their limits: a client may invent client ids.
+
+Those that are over their limits are idle after a window then, so that a client cannot keep an hour's worth of them.
+"""
 _LOOKED_AT_WHEN_FULL = 2048
 _MOST_NOTED = 8192
 """Clients whose budget is noted."""
@@ -130,7 +133,8 @@ class QuotaManager(Generic[B]):
         """Removes budgets that are idle, in steps (base/turns.py)."""
         self._forget_known()  # many clients may share a budget, and each was noted
         for number, (tags, budget) in enumerate(list(self._budgets.items()), 1):
-            if budget.is_idle_since(now_ms - IDLE_MS):
+            is_crowded = len(self._budgets) > MOST_BUDGETS
+            if budget.is_forgettable(now_ms) if is_crowded else budget.is_idle_since(now_ms - IDLE_MS):
                 self._budgets.pop(tags, None)
                 self._forget_known()  # a fetch may have looked it up since the last step, and is charged later
             if number % _LOOKED_AT_A_STEP == 0:

@@ -6,6 +6,7 @@ Source: docs/reference/quotas.md, section 1; docs/reference/configs.tsv.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from enum import Enum
 from typing import NamedTuple
@@ -25,12 +26,41 @@ class QuotaType(Enum):
     CONTROLLER_MUTATION = "ControllerMutation"
 
 
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_DOUBLE = re.compile(r"([+-]?(?:NaN|Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?))[dDfF]?")
+_BITS = {"INT": 31, "LONG": 63}
+
+
+def double_of(text: str) -> float:
+    """A number as Java reads it, and brokers of Apache Kafka with it: Python reads more, such as 1_000.
+
+    Raises ValueError.
+    """
+    match = _DOUBLE.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{text!r} is not a number")
+    return float(match[1])
+
+
 class QuotaKey(NamedTuple):
     """A key. kind: of its values, LONG, INT or DOUBLE. type: None for the one of addresses."""
 
     name: str
     kind: str
     type: QuotaType | None
+
+    def fault_of(self, text: str) -> str | None:
+        """Why this cannot be its value in ZooKeeper, as tools show it; None if it can."""
+        try:
+            if self.kind == "DOUBLE":
+                double_of(text)
+                return None
+            most = 1 << _BITS[self.kind]
+            if _WHOLE.fullmatch(text.strip()) is None or not -most <= int(text) < most:
+                raise ValueError
+        except ValueError:
+            return f"Not a number of type {self.kind}"
+        return "must be at least 0" if self.name == CONNECTION_RATE and int(text) < 0 else None
 
 
 CONNECTION_RATE = "connection_creation_rate"
@@ -65,7 +95,7 @@ def limit_in(settings: Mapping[str, str], key: str) -> float | None:
     text = settings.get(key)
     if text is None:
         return None
-    limit = float(text)
+    limit = double_of(text)
     if math.isnan(limit):
         raise ValueError(f"{text!r} is not a number")
     return limit

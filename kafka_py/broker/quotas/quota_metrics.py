@@ -37,7 +37,7 @@ class Measured:
 
     def tokens(self) -> float:
         """Of a budget of mutations."""
-        return self.budget.tokens if isinstance(self.budget, MutationBudget) else math.nan
+        return self.budget.tokens_at(self.now_ms) if isinstance(self.budget, MutationBudget) else math.nan
 
 
 _throttle_time = "Average of the throttle times applied lately, in ms."

@@ -102,6 +102,10 @@ class Budget(SampledRate):
         """Whether more was used than the limit allows, so that to forget the budget would lift its throttling."""
         return self.total > self.enough
 
+    def is_forgettable(self, now_ms: float) -> bool:
+        """Whether a new budget would throttle its clients no less: it was not used for a whole window."""
+        return self.is_idle_since(now_ms - self.window.length_ms)
+
     def note_throttled(self, time_ms: float, now_ms: float) -> None:
         """Counts a throttle time that is applied."""
         if self.times is None:
@@ -180,8 +184,17 @@ class MutationBudget(Budget):
 
     @property
     def tokens(self) -> float:
-        """Those left; infinite without a limit."""
+        """Those left when the bucket was last used; infinite without a limit."""
         return math.inf if self._bucket is None else self._bucket.tokens
+
+    def tokens_at(self, now_ms: float) -> float:
+        """Those left, with what has come in until now."""
+        if self._bucket is not None:
+            self._bucket.refill(now_ms)
+        return self.tokens
+
+    def is_forgettable(self, now_ms: float) -> bool:
+        return super().is_forgettable(now_ms) and self.tokens_at(now_ms) >= 0
 
     def take(self, permits: float, now_ms: float, *, is_strict: bool) -> tuple[bool, int]:
         """Takes permits; whether they were granted, and the throttle time.

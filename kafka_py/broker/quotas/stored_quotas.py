@@ -20,6 +20,7 @@ from kafka_py.broker.quotas.quota_keys import (
     IP_KEYS,
     QUOTA_KEYS,
     USER,
+    double_of,
 )
 from kafka_py.zk.config_znodes import DEFAULT_ENTITY, entity_path
 from kafka_py.zk.entity_configs import ConfigStore
@@ -98,7 +99,7 @@ def _limits(config: Mapping[str, str]) -> dict[str, float]:
     limits = {}
     for key in QUOTA_KEYS:
         try:
-            limits[key] = float(config[key])
+            limits[key] = double_of(config[key])
         except (KeyError, ValueError):
             continue
     return limits

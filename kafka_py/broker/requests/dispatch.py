@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import types
-from collections.abc import Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator
 from typing import Any
 
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -193,7 +193,7 @@ class Dispatcher:
         self, context: RequestContext, request: Any, coroutine: Coroutine[Any, Any, Any], waits_for: Any
     ) -> None:
         try:
-            response = await _continued(coroutine, waits_for)
+            response = await _continued(coroutine, waits_for, context, self._now_s)
         except Exception as error:
             self._refuse(context, request, error)
             return
@@ -327,9 +327,12 @@ class Dispatcher:
 
 
 @types.coroutine
-def _continued(coroutine: Coroutine[Any, Any, Any], waits_for: Any) -> Generator[Any, Any, Any]:
+def _continued(
+    coroutine: Coroutine[Any, Any, Any], waits_for: Any, context: RequestContext, now_s: Callable[[], float]
+) -> Generator[Any, Any, Any]:
     """The rest of a coroutine whose first step was run without a task and waits for `waits_for`.
 
+    The time of each step is the handler's: a request that is served in many turns has not waited between them for free.
     An error is thrown into it outside of the except block: otherwise it would be the context of the coroutine's next
     error, and so on, and a request of many elements would keep all of them.
     """
@@ -341,6 +344,7 @@ def _continued(coroutine: Coroutine[Any, Any, Any], waits_for: Any) -> Generator
                 value = yield waits_for
             except BaseException as raised:
                 error = raised
+            began_s = now_s()
             try:
                 if error is None:
                     waits_for = coroutine.send(value)
@@ -349,5 +353,7 @@ def _continued(coroutine: Coroutine[Any, Any, Any], waits_for: Any) -> Generator
                     error = None
             except StopIteration as done:
                 return done.value
+            finally:
+                context.note_step(now_s() - began_s)
     finally:
         error = waits_for = None  # their tracebacks refer to this frame

@@ -101,7 +101,8 @@ class RequestContext:
     """One request in progress. A handler that responds later keeps it and calls `answer` once.
 
     received_s, started_s, parked_s, answered_s: when it was read from the socket, was started, was parked (0: it was
-        not), and was answered; monotonic seconds.
+        not), and was answered; monotonic seconds. parked_s is later by the steps of the handler since then, so that
+        the time from started_s until then is the handler's.
     exchange: what is kept of request and response, if the request log or traces want it.
     budget: what the time of sending the response counts against, if that is known when it is answered; see throttling.
     has_short_answer: the request is small, and its response has at most as many elements.
@@ -170,6 +171,11 @@ class RequestContext:
         """Notes that the handler has returned and the response comes later (unless it was sent already)."""
         if not self.answered_s:
             self.parked_s = now_s
+
+    def note_step(self, used_s: float) -> None:
+        """Notes that the handler has had the loop for so long since it had left the response for later."""
+        if not self.answered_s:
+            self.parked_s += used_s
 
     def drop_connection(self, reason: str) -> None:
         """Closes the connection, to report an error that the protocol cannot express."""

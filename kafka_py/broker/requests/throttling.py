@@ -246,9 +246,15 @@ class Throttling:
         return mine
 
     def most_fetch_bytes(self, context: RequestContext, max_bytes: int) -> int:
-        """How many bytes a response may have, at most `max_bytes`, so that it can be sent at all under the quota."""
+        """How many bytes a response may have, at most `max_bytes`, so that it can be sent at all under the quota.
+
+        A limit below 0 does not throttle, so it must not bound responses either, nor what fetches wait for.
+        """
         budget = self._consumer_of(context).fetch
-        return max_bytes if budget is None or budget.enough >= max_bytes else int(min(budget.most_at_once, max_bytes))
+        if budget is None or budget.enough >= max_bytes:
+            return max_bytes
+        most = budget.most_at_once
+        return int(most) if 0 <= most < max_bytes else max_bytes
 
     def refuses_fetch(self, context: RequestContext, size_bytes: int, make_empty: Callable[[], Any]) -> bool:
         """Charges a fetch whose response would have this size.

@@ -17,7 +17,7 @@ from kafka_py.base.options import Kind, Option
 from kafka_py.broker.settings import loggers
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.broker.settings.live_config import LiveConfig
-from kafka_py.broker.settings.setting_names import Misplaced, is_stored_password, misplaced, row_of
+from kafka_py.broker.settings.setting_names import Misplaced, check_value, is_stored_password, misplaced
 from kafka_py.log.model.configs import LogConfig
 from kafka_py.net.endpoints import listening_of
 from kafka_py.net.limits import listener_limits
@@ -189,13 +189,6 @@ def check_settings(overrides: Mapping[str, str], *, is_default: bool) -> None:
 def _refuse(found: Mapping[Misplaced, Sequence[str]], fault: Misplaced) -> None:
     if fault in found:
         raise ConfigError(f"{fault.value}: Set({', '.join(found[fault])})")
-
-
-def check_value(name: str, value: str) -> None:
-    """Checks the value of a setting, with or without a listener prefix. Raises ConfigError."""
-    row = row_of(name)
-    if row is not None:
-        row.parse(value)
 
 
 def _check_pools(before: BrokerConfig, after: BrokerConfig, changed: Mapping[str, str]) -> None:

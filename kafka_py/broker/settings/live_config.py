@@ -14,7 +14,7 @@ from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ConfigError
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.broker.settings.dynamic_passwords import DynamicPasswords
-from kafka_py.broker.settings.setting_names import misplaced, row_of
+from kafka_py.broker.settings.setting_names import check_value, misplaced
 
 _log = logging.getLogger(__name__)
 
@@ -59,13 +59,11 @@ class LiveConfig:
     def _accepted(self, overrides: Mapping[str, str], *, is_default: bool) -> dict[str, str]:
         accepted = {}
         for name, value in overrides.items():
-            row = row_of(name)
             if misplaced(name, is_default=is_default) is not None:
                 _log.error("The dynamic setting %s may not be set at this level and is ignored", name)
                 continue
             try:
-                if row is not None:
-                    row.parse(value)
+                check_value(name, value)
             except ConfigError as error:
                 _log.error("A dynamic setting is ignored: %s", error.detail)
                 continue

@@ -14,6 +14,7 @@ from typing import Any
 from kafka_py.base.options import HIDDEN, Kind, Live, Option
 from kafka_py.base.texts import paired
 from kafka_py.broker.settings.configs import BrokerConfig
+from kafka_py.net.configs import LISTENER_LIMITS, listener_limit
 from kafka_py.security.sasl.oauth.options import OAuthOptions
 
 _OF_LISTENER = re.compile(r"listener\.name\.[^.]*\.(.*)", re.DOTALL)
@@ -27,7 +28,7 @@ _OF_MECHANISM = (
 )
 """Settings that may follow a listener prefix and the name of a SASL mechanism."""
 
-_CLUSTER_WIDE_OF_LISTENER = frozenset({"max.connections", "max.connection.creation.rate"})
+_CLUSTER_WIDE_OF_LISTENER = LISTENER_LIMITS
 """The only settings with a listener prefix that may be set for all brokers."""
 
 _PER_LISTENER_ONLY = frozenset(
@@ -60,6 +61,16 @@ def base_name(name: str) -> str:
 def row_of(name: str) -> Option[Any] | None:
     """The row of a setting, with or without a listener prefix; None for an unknown one."""
     return BrokerConfig.ROWS.get(name) or BrokerConfig.ROWS.get(base_name(name))
+
+
+def check_value(name: str, value: str) -> None:
+    """Checks the value of a setting, with or without a listener prefix. Raises ConfigError."""
+    row = row_of(name)
+    if row is not None:
+        row.parse(value)
+    match = _OF_LISTENER.fullmatch(name)
+    if match is not None and match[1] in LISTENER_LIMITS:
+        listener_limit(name, value)
 
 
 class Misplaced(Enum):

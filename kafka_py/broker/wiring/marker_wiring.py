@@ -15,7 +15,8 @@ from kafka_py.coordinator.metrics import MarkerConnectionMetrics
 from kafka_py.coordinator.transactions.marker_channels import MarkerChannels
 from kafka_py.coordinator.transactions.marker_queues import UNREACHABLE
 from kafka_py.net.broker_link import CountedConnection, LinkConnection
-from kafka_py.net.client import BrokerConnection, ConnectionLost
+from kafka_py.net.client import BrokerConnection
+from kafka_py.net.connection_failures import ConnectionLost
 
 
 def make_marker_channels(

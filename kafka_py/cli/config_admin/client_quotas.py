@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.options import java_double
-from kafka_py.broker.quotas.quota_keys import CLIENT_KEYS, IP_KEYS, QUOTA_KEYS
+from kafka_py.broker.quotas.quota_keys import CLIENT_KEYS, IP_KEYS, QUOTA_KEYS, double_of
 from kafka_py.cli.common.command import CommandFailed, Refused
 from kafka_py.cli.config_admin.configs_quotas import CLIENTS, IPS, USERS, ConfigEntity
 from kafka_py.cli.config_admin.entities import Changes, Entity, in_hash_order
@@ -125,7 +125,7 @@ def _alter_credentials(admin: AdminClient, user: str, changes: Changes) -> None:
 
 def _number(name: str, text: str) -> float:
     try:
-        return float(text)
+        return double_of(text)
     except ValueError:
         raise Refused(f"Cannot parse quota configuration value for {name}: {text}") from None
 

@@ -20,7 +20,6 @@ from kafka_py.zk.store import ZkStore
 
 USERS, CLIENTS, IPS = "users", "clients", "ips"
 TITLES = {USERS: "user-principal", CLIENTS: "client-id", IPS: IPS}
-_PARSERS: dict[str, type] = {"LONG": int, "INT": int, "DOUBLE": float}
 
 
 class ConfigEntity(NamedTuple):
@@ -69,7 +68,7 @@ def quota_entity_of(parts: Sequence[tuple[str, str | None]], *, alter: bool) -> 
 def _resolves(host: str) -> bool:
     try:
         socket.getaddrinfo(host, None)
-    except OSError:
+    except (OSError, UnicodeError):  # unknown, or no name of a host at all
         return False
     return True
 
@@ -147,10 +146,6 @@ def check(entity: ConfigEntity, settings: Mapping[str, str]) -> None:
     if unknown:
         raise Refused(f"requirement failed: Unknown Dynamic Configuration: HashSet({', '.join(unknown)}).")
     for name, value in settings.items():
-        if name in kinds:
-            try:
-                _PARSERS[kinds[name].kind](value)
-            except ValueError:
-                kind = kinds[name].kind
-                detail = f"Invalid value {value} for configuration {name}: Not a number of type {kind}"
-                raise KafkaError(ErrorCode.INVALID_CONFIG, detail) from None
+        fault = kinds[name].fault_of(value) if name in kinds else None
+        if fault is not None:
+            raise KafkaError(ErrorCode.INVALID_CONFIG, f"Invalid value {value} for configuration {name}: {fault}")

@@ -92,7 +92,10 @@ class AdminCore:
             except KafkaError as error:
                 if error.code not in UNREACHABLE:
                     raise
-                await self._wait_to_try_again(deadline_ms, retries, error)
+                if not await self._may_try_again(deadline_ms, retries):
+                    if all(item in results for item in open_items):  # as the last answers had them
+                        break
+                    raise self._unreachable(error) from error
             else:
                 results.update(answers)
                 open_items = [item for item in open_items if _wants_another_try(answers.get(item), try_again)]
@@ -118,11 +121,11 @@ class AdminCore:
         await asyncio.sleep(self.options.retry_backoff_ms / 1000)
         return True
 
-    async def _wait_to_try_again(self, deadline_ms: float, retries: int, error: KafkaError) -> None:
-        if not await self._may_try_again(deadline_ms, retries):
-            trouble = self.cluster.trouble  # what the last attempt met may be no more than the end of the time
-            more = "" if trouble.endswith(str(error)) else trouble
-            raise ClientTimeout(f"no broker was reachable in time: {error}{more}") from error
+    def _unreachable(self, error: KafkaError) -> ClientTimeout:
+        """What the last attempt met may be no more than the end of the time: says also what is wrong otherwise."""
+        trouble = self.cluster.trouble
+        more = "" if trouble.endswith(str(error)) else trouble
+        return ClientTimeout(f"no broker was reachable in time: {error}{more}")
 
     async def controller(self) -> NodeConnection:
         """A connection to the controller that is known at present.

@@ -29,7 +29,7 @@ from kafka_py.clients.producer.lanes import Lane
 from kafka_py.clients.producer.metrics import ProducerMetrics
 from kafka_py.clients.producer.ready import ReadyLanes
 from kafka_py.clients.producer.requests import produce_request
-from kafka_py.net.client import ConnectionLost
+from kafka_py.net.connection_failures import ConnectionLost
 from kafka_py.wire.messages.init_producer_id import InitProducerIdRequest
 
 _log = logging.getLogger(__name__)

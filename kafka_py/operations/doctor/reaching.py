@@ -20,7 +20,8 @@ from kafka_py.clients.admin.configs import AdminOptions
 from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.clients.metadata import Node
 from kafka_py.clients.security import security_of, tls_settings
-from kafka_py.net.client import AuthenticationFailed, BrokerConnection, ConnectionLost
+from kafka_py.net.client import BrokerConnection
+from kafka_py.net.connection_failures import AuthenticationFailed, ConnectionLost
 from kafka_py.operations.doctor.examination import Reached, ReachFault, ReachStep
 from kafka_py.operations.doctor.tls_probe import TlsProbe, speaks_tls
 from kafka_py.wire.apis import APIS, ApiKey

@@ -17,7 +17,7 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError, error_code_of
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.supervision import Supervisor
-from kafka_py.base.turns import Turn
+from kafka_py.base.turns import Turn, sliced
 from kafka_py.log.state.epochs import EpochEnd
 from kafka_py.replication.follower.fetch_session import FollowerFetchSession
 from kafka_py.replication.follower.fetch_state import PartitionFetchState
@@ -150,20 +150,21 @@ class ReplicaFetcher:
             await self._comparison.find_range(dict(self._partitions.out_of_range))
         throttle = self._following.throttle
         if self._partitions.held_back or (throttle is not None and throttle.is_on):
-            self._apply_throttle(throttle)
+            await self._apply_throttle(throttle)
         if len(self._session):
             await self._fetch()
         elif not self._partitions.truncating and not self._partitions.out_of_range:
             await self._wait()
 
-    def _apply_throttle(self, throttle: Throttle | None) -> None:
+    async def _apply_throttle(self, throttle: Throttle | None) -> None:
         """Stops fetching lagging partitions while their quota is exceeded, and continues with them afterwards."""
-        for one in list(self.followed.values()):
-            held = one.lag != 0 and throttle is not None and throttle.is_exceeded_for(one.topic_partition)
-            if held and one.state is FETCHING:
-                self._partitions.move(one, HELD_BACK)
-            elif not held and one.state is HELD_BACK:
-                self._states.fetch_next(one)
+        async for some in sliced(list(self.followed.values())):
+            for one in some:
+                held = one.lag != 0 and throttle is not None and throttle.is_exceeded_for(one.topic_partition)
+                if held and one.state is FETCHING:
+                    self._partitions.move(one, HELD_BACK)
+                elif not held and one.state is HELD_BACK:
+                    self._states.fetch_next(one)
 
     async def _wait(self) -> None:
         """Waits for a new partition, or for the end of the first delay."""

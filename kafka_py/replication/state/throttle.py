@@ -20,7 +20,11 @@ UNLIMITED = (1 << 63) - 1
 
 
 class ByteRate:
-    """Bytes per second over the last samples, the present one included."""
+    """Bytes per second over the last samples, the present one included, spread over one sample's time at least.
+
+    A rate of clients is spread over nearly all samples from its first byte on; this one is not, so that a throttle
+    holds back from the first second on. Source: docs/reference/replication.md, section 14; SimpleRate.
+    """
 
     def __init__(self, clock: Clock, samples: int, sample_ms: float) -> None:
         self._clock = clock
@@ -36,14 +40,14 @@ class ByteRate:
         samples[-1][1] += size_bytes
 
     def per_second(self) -> float:
-        """The rate; while there are fewer samples than configured, the time before counts as idle."""
+        """The rate since the oldest sample began."""
         now_ms = self._clock.monotonic_ms()
         samples = self._samples
         while samples and now_ms - samples[0][0] >= self._count * self._sample_ms:
             samples.popleft()
         if not samples:
             return 0.0
-        elapsed_ms = max(now_ms - samples[0][0], (self._count - 1) * self._sample_ms, 1.0)
+        elapsed_ms = max(now_ms - samples[0][0], self._sample_ms, 1.0)
         return sum(size for _, size in samples) * 1000.0 / elapsed_ms
 
 

@@ -13,7 +13,8 @@ from typing import Any, Protocol
 import kafka_py
 from kafka_py.base.chance import Random
 from kafka_py.base.errors import ErrorCode, KafkaError, error_code_of
-from kafka_py.net.client import AuthenticationFailed, BrokerConnection
+from kafka_py.net.client import BrokerConnection
+from kafka_py.net.connection_failures import AuthenticationFailed
 from kafka_py.security.sasl.mechanisms import ClientMechanism
 from kafka_py.wire.apis import APIS, ApiKey
 from kafka_py.wire.messages.sasl_authenticate import SaslAuthenticateRequest

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import NoReturn, Protocol
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.net.client import ConnectionLost
+from kafka_py.net.connection_failures import ConnectionLost
 from kafka_py.security.sasl.kerberos_names import NoMatchingRule
 from kafka_py.security.sasl.mechanisms import (
     GSSAPI,

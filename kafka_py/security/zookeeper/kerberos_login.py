@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from kafka_py.base.chance import Chance
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import KafkaError
-from kafka_py.net.client import ConnectionLost
+from kafka_py.net.connection_failures import ConnectionLost
 from kafka_py.security.sasl.gssapi_exchange import GssapiClient, KerberosFailed, SecurityContext
 from kafka_py.security.sasl.kerberos_library import KerberosLibrary
 from kafka_py.security.sasl.kerberos_settings import KerberosEntry, KerberosRules

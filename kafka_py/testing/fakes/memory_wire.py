@@ -14,7 +14,7 @@ from kafka_py.base.clock import SYSTEM_CLOCK, Clock
 from kafka_py.base.errors import ErrorCode
 from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.clients.metadata import Node
-from kafka_py.net.client import ConnectionLost
+from kafka_py.net.connection_failures import ConnectionLost
 from kafka_py.testing.fakes.fake_answers import ANSWERS
 from kafka_py.testing.fakes.fake_cluster import CUT, CUT_AFTER, HANG, FakeCluster
 from kafka_py.wire.apis import APIS, ApiKey

@@ -39,6 +39,10 @@ class ScriptedCoordinator(Coordinator):
         self.generation = 0
         self.hung_up = 0
 
+    @property
+    def trouble(self) -> str:
+        return ""
+
     async def find(self) -> Node:
         self.node = Node(1, "host", 9092)
         return self.node

@@ -16,7 +16,8 @@ from kafka_py.base.errors import KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.consumer.async_consumer import AsyncConsumer
 from kafka_py.clients.consumer.listener import RebalanceListener
-from kafka_py.net.client import BrokerConnection, ConnectionLost
+from kafka_py.net.client import BrokerConnection
+from kafka_py.net.connection_failures import ConnectionLost
 from kafka_py.testing.simulation.cluster import PORT, SimulatedBroker, SimulatedCluster
 from kafka_py.testing.simulation.znodes import partition_state
 from kafka_py.wire.messages.describe_groups import DescribeGroupsRequest

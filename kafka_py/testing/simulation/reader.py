@@ -13,7 +13,8 @@ from typing import Any
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
-from kafka_py.net.client import BrokerConnection, ConnectionLost
+from kafka_py.net.client import BrokerConnection
+from kafka_py.net.connection_failures import ConnectionLost
 from kafka_py.records.batch import decode_records, iter_headers
 from kafka_py.testing.simulation.cluster import PORT, SimulatedCluster
 from kafka_py.wire.messages.fetch import (

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.net.client import ConnectionLost
+from kafka_py.net.connection_failures import ConnectionLost
 from kafka_py.records.batch import read_header
 from kafka_py.replication.state.isr import CommittedIsr
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker

@@ -12,7 +12,7 @@ from kafka_py.wire.messages.alter_client_quotas import AlterClientQuotasRequest,
 from kafka_py.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from kafka_py.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from kafka_py.wire.messages.delete_topics import DeleteTopicsRequest
-from kafka_py.wire.messages.describe_client_quotas import DescribeClientQuotasRequest
+from kafka_py.wire.messages.describe_client_quotas import ComponentData, DescribeClientQuotasRequest
 from kafka_py.wire.messages.heartbeat import HeartbeatRequest
 from kafka_py.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from kafka_py.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -102,6 +102,16 @@ async def test_what_is_wrong_with_an_entry_is_its_own_error(broker: LocalBroker)
         "Configuration producer_byte_rate must be a LONG value", "",
     ]  # fmt: skip
     assert await described(broker) == [({"user": "c"}, {"producer_byte_rate": 1.0})]
+
+
+@on_broker()
+async def test_a_filter_for_the_default_has_no_name(broker: LocalBroker) -> None:
+    await alter(broker, ({"client-id": None}, {"producer_byte_rate": 1.0}), (CLIENT, {"producer_byte_rate": 2.0}))
+    for match_type, expected in ((0, CLIENT), (1, {"client-id": None})):
+        component = ComponentData(entity_type="client-id", match_type=match_type, match="test")
+        answer = await broker.ask(DescribeClientQuotasRequest(components=[component], strict=True), 1)
+        found = [{part.entity_type: part.entity_name for part in entry.entity} for entry in answer.entries]
+        assert found == [expected]
 
 
 @on_broker(num_partitions="1")
@@ -250,6 +260,14 @@ async def test_controller_mutations_are_refused_or_throttled_by_version(broker: 
     grown = CreatePartitionsTopic(name="a", count=13, assignments=None)
     answer = await broker.ask(CreatePartitionsRequest(topics=[grown], timeout_ms=10_000, validate_only=False), 3)
     assert (answer.results[0].error_code, answer.throttle_time_ms) in ((0, 0), (89, answer.throttle_time_ms))
+    await alter_elsewhere(broker, {"controller_mutation_rate": 0.001})
+    await fresh(broker)
+    await create(6, "d")
+    await fresh(broker)
+    refused = await broker.ask(DeleteTopicsRequest(topic_names=["b"], topics=[], timeout_ms=10_000), 5)
+    assert refused.responses[0].error_code == ErrorCode.THROTTLING_QUOTA_EXCEEDED
+    assert broker.server.node.metadata.has_topic("b")
+    await alter_elsewhere(broker, {"controller_mutation_rate": 100.0})
     await fresh(broker)
     deleted = await broker.ask(DeleteTopicsRequest(topic_names=["b"], topics=[], timeout_ms=10_000), 4)
     assert deleted.responses[0].error_code == 0
@@ -304,3 +322,14 @@ async def test_limits_stay_over_a_restart(broker: LocalBroker) -> None:
     assert (addresses.record("10.1.2.3", 0.0), addresses.record("10.1.2.4", 0.0)) == (1000.0, 0.0)
     await alter(broker, (address, {"connection_creation_rate": None}))
     assert addresses.record("10.1.2.3", 0.0) == 0.0
+
+
+@on_broker()
+async def test_a_limit_of_a_listener_that_nobody_could_use_does_not_stop_the_next_start(broker: LocalBroker) -> None:
+    unusable = {f"listener.name.plaintext.{name}": "0" for name in ("max.connections", "max.connection.creation.rate")}
+    await broker.store.configs.change("brokers/<default>", {**unusable, "max.connections.per.ip": "77"})
+    await broker.until(lambda: broker.server.node.live_config.current.max_connections_per_ip == 77)
+    await broker.stop()
+    await broker.start()
+    assert await broker.ask(MetadataRequest(topics=[]), 9)
+    assert broker.server.node.live_config.current.max_connections_per_ip == 77

@@ -13,9 +13,10 @@ from kafka_py.base.clock import SystemClock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.net import client
-from kafka_py.net.client import BrokerConnection, ConnectionLost
+from kafka_py.net.client import BrokerConnection
 from kafka_py.net.configs import NetOptions
 from kafka_py.net.connection import Connection
+from kafka_py.net.connection_failures import ConnectionLost
 from kafka_py.net.endpoints import listening_of
 from kafka_py.net.loop import new_event_loop
 from kafka_py.net.socket_server import RequestService, SocketServer

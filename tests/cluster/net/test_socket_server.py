@@ -434,16 +434,20 @@ def test_the_inter_broker_listener_pushes_out_an_idle_client(loop: asyncio.Abstr
             loop,
             listeners="PLAINTEXT://127.0.0.1:0,EXTERNAL://127.0.0.1:0",
             listener_security_protocol_map="PLAINTEXT:PLAINTEXT,EXTERNAL:PLAINTEXT",
-            max_connections=1,
+            max_connections=2,
         )
+        older = await Peer.connect(server.ports["PLAINTEXT"])
+        assert await older.ask(b"echo") == b"echo"
         client = await Peer.connect(server.ports["EXTERNAL"])
         assert await client.ask(b"echo") == b"echo"
+        server.server._served["PLAINTEXT"].connections.copy().popitem()[0].is_active = False
         broker = await Peer.connect(server.ports["PLAINTEXT"])
         assert await broker.ask(b"echo") == b"echo"
         assert await client.is_ended()
+        assert await older.ask(b"echo") == b"echo"
         server.server.close()
 
-    loop.run_until_complete(scenario())
+    loop.run_until_complete(asyncio.wait_for(scenario(), 30))
 
 
 def test_limits_can_be_raised_while_running(loop: asyncio.AbstractEventLoop) -> None:
@@ -598,6 +602,9 @@ def test_a_listener_over_its_rate_accepts_later_and_others_at_once(loop: asyncio
         found: Any = {reading.mbean: reading.attributes for reading in server.registry.read()}
         delays = found["kafka.server:type=socket-server-metrics,listener=PLAINTEXT"]["connection-accept-throttle-time"]
         assert delays > 0
+        served = server.server._served
+        assert served["PLAINTEXT"].acceptor.blocked >= delays * 1e6
+        assert served["OTHER"].acceptor.blocked == 0
         server.server.close()
 
     loop.run_until_complete(scenario())
@@ -614,6 +621,27 @@ def test_a_lowered_limit_closes_the_longest_idle_connections(loop: asyncio.Abstr
         server.server.close()
 
     loop.run_until_complete(scenario())
+
+
+def test_a_lowered_limit_closes_no_connection_between_brokers(loop: asyncio.AbstractEventLoop) -> None:
+    async def scenario() -> None:
+        server = Server(
+            loop,
+            listeners="PLAINTEXT://127.0.0.1:0,EXTERNAL://127.0.0.1:0",
+            listener_security_protocol_map="PLAINTEXT:PLAINTEXT,EXTERNAL:PLAINTEXT",
+        )
+        brokers = [await Peer.connect(server.ports["PLAINTEXT"]) for _ in range(2)]
+        clients = [await Peer.connect(server.ports["EXTERNAL"]) for _ in range(2)]
+        for peer in (*brokers, *clients):
+            assert await peer.ask(b"echo") == b"echo"
+        await server.server.reconfigure(NetOptions.parse({**server.options.originals, "max.connections": "1"}))
+        for client in clients:
+            assert await client.is_ended()
+        for broker in brokers:
+            assert await broker.ask(b"echo") == b"echo"
+        server.server.close()
+
+    loop.run_until_complete(asyncio.wait_for(scenario(), 30))
 
 
 def test_another_address_is_served_before_most_of_those_that_one_opened_at_once(

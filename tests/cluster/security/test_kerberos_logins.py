@@ -14,7 +14,8 @@ from kafka_py.base.clock import SYSTEM_CLOCK
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients.admin.client import AsyncAdminClient
-from kafka_py.net.client import AuthenticationFailed, BrokerConnection
+from kafka_py.net.client import BrokerConnection
+from kafka_py.net.connection_failures import AuthenticationFailed
 from kafka_py.net.secured.client_security import ConnectionSecurity
 from kafka_py.security.sasl.client_settings import Secrets, client_login
 from kafka_py.security.sasl.jaas import LoginModule

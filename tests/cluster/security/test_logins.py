@@ -12,7 +12,8 @@ import pytest
 from kafka_py.base.chance import Chance
 from kafka_py.base.clock import SYSTEM_CLOCK
 from kafka_py.base.errors import ConfigError, ErrorCode
-from kafka_py.net.client import AuthenticationFailed, BrokerConnection, ConnectionLost
+from kafka_py.net.client import BrokerConnection
+from kafka_py.net.connection_failures import AuthenticationFailed, ConnectionLost
 from kafka_py.net.secured.client_security import ConnectionSecurity
 from kafka_py.security.sasl.client_settings import Secrets, client_login
 from kafka_py.security.sasl.jaas import LoginModule

@@ -20,7 +20,8 @@ from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.clients.errors import AuthenticationError, ClientTimeout
 from kafka_py.clients.producer.producer import AsyncProducer
 from kafka_py.clients.security import security_of
-from kafka_py.net.client import AuthenticationFailed, BrokerConnection, ConnectionLost
+from kafka_py.net.client import BrokerConnection
+from kafka_py.net.connection_failures import AuthenticationFailed, ConnectionLost
 from kafka_py.testing.certificate_files import CertificateFiles
 from kafka_py.testing.local_broker import LocalBroker, batch, in_folder
 from kafka_py.testing.zookeeper import FakeZookeeper

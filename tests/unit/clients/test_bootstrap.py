@@ -14,7 +14,7 @@ from kafka_py.clients.configs import ClientOptions
 from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.clients.errors import ClientTimeout
 from kafka_py.clients.metadata import Node
-from kafka_py.net.client import ConnectionLost
+from kafka_py.net.connection_failures import ConnectionLost
 
 SETTING = "client.dns.lookup"
 CANONICAL = "resolve_canonical_bootstrap_servers_only"

@@ -13,7 +13,7 @@ from kafka_py.clients.configs import ClientOptions
 from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.clients.errors import ClientTimeout, IllegalState
 from kafka_py.clients.metadata import Node
-from kafka_py.net.client import ConnectionLost
+from kafka_py.net.connection_failures import ConnectionLost
 from kafka_py.wire.apis import APIS
 from kafka_py.wire.messages.describe_cluster import DescribeClusterRequest
 from kafka_py.wire.messages.metadata import (

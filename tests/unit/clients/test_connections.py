@@ -13,7 +13,7 @@ from kafka_py.clients.connections import Connections
 from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.clients.metadata import Node
 from kafka_py.clients.node_connection import NodeConnection
-from kafka_py.net.client import ConnectionLost
+from kafka_py.net.connection_failures import ConnectionLost
 from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.messages.fetch import FetchRequest
 from kafka_py.wire.messages.metadata import MetadataRequest

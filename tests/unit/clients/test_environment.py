@@ -9,7 +9,8 @@ from kafka_py.base.chance import Chance
 from kafka_py.base.clock import SystemClock
 from kafka_py.clients import AsyncAdminClient, AsyncConsumer, AsyncProducer
 from kafka_py.clients.environment import SYSTEM, ClientEnvironment
-from kafka_py.net.client import BrokerConnection, ConnectionLost
+from kafka_py.net.client import BrokerConnection
+from kafka_py.net.connection_failures import ConnectionLost
 from kafka_py.net.network import TcpNetwork
 from kafka_py.testing.virtual_time import run_virtual, virtual_clock
 

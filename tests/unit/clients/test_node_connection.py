@@ -13,7 +13,7 @@ from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.clients.metadata import Node
 from kafka_py.clients.metrics import PRODUCER, ClientMetrics
 from kafka_py.clients.node_connection import Counts, NodeConnection
-from kafka_py.net.client import ConnectionLost
+from kafka_py.net.connection_failures import ConnectionLost
 from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.messages.heartbeat import HeartbeatRequest
 from kafka_py.wire.messages.metadata import MetadataRequest, MetadataResponse
@@ -47,6 +47,7 @@ class Wire:
         self.last_request_size = 0
         self.bytes_received = 0
         self.unsent_bytes = 0
+        self.on_end: Any = None
         self._news = asyncio.Event()
 
     async def wait_sent(self, count: int) -> None:
@@ -65,6 +66,8 @@ class Wire:
         self.last_request_size = 100
         answer = asyncio.get_running_loop().create_future()
         self.answers.append(answer)
+        if self.closed:
+            answer.set_exception(ConnectionLost("it is closed"))
         return answer
 
     def send_and_forget(self, request: Any, version: int) -> None:
@@ -74,6 +77,11 @@ class Wire:
     def answer(self, index: int, throttle_time_ms: int = 0) -> None:
         self.bytes_received += 50
         self.answers[index].set_result(MetadataResponse(throttle_time_ms=throttle_time_ms, brokers=[], topics=[]))
+
+    def end(self, reason: str) -> None:
+        """As when the broker closes it."""
+        self.close(reason)
+        self.on_end(reason)
 
     def close(self, reason: str = "") -> None:
         self.closed = True
@@ -110,6 +118,89 @@ def test_requests_wait_in_order_for_as_long_as_the_broker_asked() -> None:
         assert not third.done()
         connection.send(MetadataRequest())
         assert len(wire.sent) == 5
+
+    asyncio.run(scenario())
+
+
+def test_requests_that_are_held_back_fail_when_the_broker_closes_the_connection() -> None:
+    """They do not wait until the throttle time is over, which may last for hours: others can be tried at once."""
+
+    async def scenario() -> None:
+        connection, wire = await muted(3_600_000)
+        held = [connection.send(HEARTBEAT), connection.send(MetadataRequest())]
+        connection.send_and_forget(HEARTBEAT)
+        wire.end("the broker has closed it")
+        async with asyncio.timeout(5):
+            for each in held:
+                with pytest.raises(ConnectionLost, match="the broker has closed it"):
+                    await each
+        assert connection.in_flight == 0
+        assert len(wire.sent) == 1
+        with pytest.raises(ConnectionLost):  # nor do later ones
+            await asyncio.wait_for(connection.send(HEARTBEAT), 5)
+
+    asyncio.run(scenario())
+
+
+def test_a_request_is_held_back_no_longer_than_it_may_take() -> None:
+    async def scenario() -> None:
+        connection, _ = await muted(3_600_000)
+        short, long = connection.send(HEARTBEAT, timeout_ms=20), connection.send(MetadataRequest())
+        async with asyncio.timeout(5):
+            with pytest.raises(ConnectionLost, match="throttle time"):
+                await short
+        assert connection.is_open
+        assert not long.done()
+        assert connection.in_flight == 1
+        connection.close()
+        with pytest.raises(ConnectionLost):
+            await long
+
+    asyncio.run(scenario())
+
+
+def test_a_request_that_was_held_back_may_take_its_whole_time_afterwards() -> None:
+    async def scenario() -> None:
+        connection, wire = await muted(30)
+        held = connection.send(MetadataRequest(), timeout_ms=10_000)
+        [expiry] = [each.expiry for each in connection._held]
+        assert expiry is not None
+        await wire.wait_sent(2)
+        assert expiry.cancelled()
+        wire.answer(1)
+        await held
+
+    asyncio.run(scenario())
+
+
+def test_a_shorter_throttle_time_does_not_end_a_longer_one() -> None:
+    async def scenario() -> None:
+        wire: Any = Wire()
+        connection = NodeConnection(NODE, wire, 30_000, SystemClock())
+        answers = [connection.send(MetadataRequest()) for _ in range(2)]
+        wire.answer(0, 60_000)
+        wire.answer(1, 10)
+        await asyncio.gather(*answers)
+        assert connection.muted_for_ms > 50_000
+
+    asyncio.run(scenario())
+
+
+def test_a_request_does_not_overtake_those_that_are_held_back() -> None:
+    async def scenario() -> None:
+        clock: Any = Clock()
+        wire: Any = Wire()
+        connection = NodeConnection(NODE, wire, 30_000, clock)
+        first = connection.send(MetadataRequest())
+        wire.answer(0, 20)
+        await asyncio.sleep(0)  # until the response was looked at
+        assert first.done()
+        connection.send(HEARTBEAT)
+        clock.now += 30  # the throttle time is over, but its timer was not run yet
+        connection.send(MetadataRequest())
+        assert len(wire.sent) == 1
+        await wire.wait_sent(3)
+        assert [type(request) for request in wire.sent[1:]] == [HeartbeatRequest, MetadataRequest]
 
     asyncio.run(scenario())
 

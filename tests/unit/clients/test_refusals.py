@@ -12,7 +12,7 @@ from kafka_py.clients import AsyncConsumer, AsyncProducer
 from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.clients.errors import AuthenticationError
 from kafka_py.clients.metadata import Node
-from kafka_py.net.client import AuthenticationFailed, ConnectionLost
+from kafka_py.net.connection_failures import AuthenticationFailed, ConnectionLost
 from kafka_py.testing.fakes.memory_wire import MemoryCluster, MemoryWires
 from kafka_py.testing.virtual_time import run_virtual, virtual_clock
 

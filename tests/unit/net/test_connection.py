@@ -435,6 +435,22 @@ def test_when_too_many_wait_for_their_turn_each_connection_may_have_one(monkeypa
     assert 8 in world.loop.readers
 
 
+def test_a_connection_without_requests_is_read_however_many_of_others_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No response of its own would have it read again."""
+    monkeypatch.setattr(connection_module, "TURN_REQUESTS", 1)
+    world = World(max_queued=2)
+    wire = Wire()
+    wire.fileno = 8
+    other = world.connect(wire)
+    other._read(True)
+    world.receive(framed(b"now", b"now", b"now"))
+    assert world.services.queued == 2
+    other.mute()
+    other.unmute()
+    other.end_turn()
+    assert 8 in world.loop.readers
+
+
 def test_what_waits_for_its_turn_is_not_counted_after_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection_module, "TURN_REQUESTS", 1)
     world = World()
@@ -518,6 +534,7 @@ def test_a_connection_that_closes_leaves_the_queue_for_the_pool() -> None:
     pool.take(1000)
     world.receive(framed(b"x" * 500_000))
     world.connection.close("gone")
+    assert not pool._waiting
     pool.give_back(1000)
     assert pool.used_bytes == 0
 

@@ -1,10 +1,13 @@
 """How many connections are taken, from whom, and how fast."""
 
+from collections.abc import Generator
+
 import pytest
 
 from kafka_py.base.errors import ConfigError
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.quota_rates import Window
+from kafka_py.net import address_rates
 from kafka_py.net.address_rates import AddressRates
 from kafka_py.net.configs import NetOptions, parse_overrides
 from kafka_py.net.limits import Admission, ConnectionLimits, overrides_of
@@ -57,13 +60,15 @@ def test_a_listener_may_have_its_own_limit() -> None:
 
 def test_per_address_with_overrides() -> None:
     counts = limits({"max.connections.per.ip": "1"})
-    counts.override(overrides_of("one:2,[::1]:0,four:1,10.0.0.9:0", looked_up))
+    counts.override(overrides_of("one:2,[::1]:0,four:2,10.0.0.9:0", looked_up))
     counts.opened("PLAINTEXT", "10.0.0.2")
     counts.opened("PLAINTEXT", "10.0.0.1")
     assert not counts.allows_host("10.0.0.2")
     assert counts.allows_host("10.0.0.1")
     assert not counts.allows_host("::1")
     assert not counts.allows_host("10.0.0.9")
+    assert counts.allows_host("1.2.3.4")
+    counts.opened("PLAINTEXT", "1.2.3.4")
     assert counts.allows_host("1.2.3.4")
     counts.opened("PLAINTEXT", "1.2.3.4")
     assert not counts.allows_host("1.2.3.4")
@@ -96,6 +101,15 @@ def test_a_listener_that_accepts_too_fast_is_delayed_for_a_sample_at_most() -> N
     for _ in range(10):
         counts.record("PLAINTEXT", "h", 10_800)
     assert counts.delay_ms("PLAINTEXT", 10_800) == 1000
+
+
+@pytest.mark.parametrize("broker, listener", [("1", "2"), ("2", "1")])
+def test_the_longer_delay_of_broker_and_listener_counts(broker: str, listener: str) -> None:
+    settings = {"max.connection.creation.rate": broker, "listener.name.external.max.connection.creation.rate": listener}
+    counts = limits(settings, "PLAINTEXT", "EXTERNAL")
+    for _ in range(21):
+        counts.record("EXTERNAL", "h", 0.0)
+    assert counts.delay_ms("EXTERNAL", 0.0) == 1000  # the other rate asks for 500
 
 
 def test_over_time_no_more_are_accepted_than_the_rate_allows() -> None:
@@ -133,8 +147,29 @@ def test_an_address_over_its_rate_is_turned_away_and_not_counted() -> None:
     assert counts.record("PLAINTEXT", "fast", 0.0) > 0
     addresses.set_limit(None, None)
     assert counts.record("PLAINTEXT", "fast", 0.0) == 0
-    addresses.forget_idle(3_600_000 + 1_001)
+    run(addresses.removing_idle(3_600_000 + 999))
+    assert addresses.rates.keys() == {"slow", "fast"}
+    run(addresses.removing_idle(3_600_000 + 1_001))
     assert addresses.rates == {}
+
+
+def run(steps: Generator[None, None, None]) -> int:
+    """Runs all steps; returns how many stops they made."""
+    return sum(1 for _ in steps)
+
+
+def test_of_very_many_addresses_those_that_were_quiet_for_a_window_are_forgotten_in_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(address_rates, "MOST_ADDRESSES", 1000)
+    addresses = AddressRates(Window(11, 1000.0))
+    addresses.set_limit(None, 1)
+    for number in range(3000):
+        addresses.record(f"2001:db8::{number:x}", 0.0 if number < 1500 else 5_000.0)
+    assert run(addresses.removing_idle(12_001.0)) == 3000 // 256
+    assert len(addresses.rates) == 1500  # the others have connected within the window
+    run(addresses.removing_idle(17_001.0))
+    assert len(addresses.rates) == 1000  # these are not too many
 
 
 def test_addresses_that_come_or_go_while_their_rates_are_read_do_not_end_that() -> None:

@@ -16,7 +16,7 @@ from urllib.parse import quote_plus, urlencode
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
-from kafka_py.net.client import ConnectionLost
+from kafka_py.net.connection_failures import ConnectionLost
 from kafka_py.security.sasl.oauth.options import OAuthOptions
 from kafka_py.security.sasl.oauth.places import Place, Unreadable, place_of
 from kafka_py.security.sasl.oauth_tokens import BearerToken, TokenRefused, list_in, time_in

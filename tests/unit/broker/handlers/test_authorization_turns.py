@@ -82,12 +82,19 @@ class SlowDenial(AllowAll):
 TOPIC = (ResourceType.TOPIC, ResourceType.CLUSTER)
 NOT_ASKED = ("OffsetCommit, small", "AddPartitionsToTxn, small")
 """Topics without a partition need no permission, if there are many of them."""
+COMMITTED = OffsetCommitRequestPartition(partition_index=0, committed_offset=0, committed_metadata="")
 REQUESTS = {
-    "DeleteRecords": (DeleteRecordsRequest(topics=[DeleteRecordsTopic(name=each, partitions=[]) for each in NAMES]), 2),
+    "DeleteRecords": (
+        DeleteRecordsRequest(
+            timeout_ms=1, topics=[DeleteRecordsTopic(name=each, partitions=[]) for each in NAMES]
+        ), 2
+    ),
     "DescribeProducers": (
         DescribeProducersRequest(topics=[TopicRequest(name=each, partition_indexes=[]) for each in NAMES]), 0
     ),
-    "ListOffsets": (ListOffsetsRequest(topics=[ListOffsetsTopic(name=each, partitions=[]) for each in NAMES]), 5),
+    "ListOffsets": (
+        ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=each, partitions=[]) for each in NAMES]), 5
+    ),
     "ListOffsets, small": (
         ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name="t", partitions=[]) for _ in FEW]), 6
     ),
@@ -108,7 +115,7 @@ REQUESTS = {
         OffsetCommitRequest(
             group_id="g",
             topics=[
-                OffsetCommitRequestTopic(name=each, partitions=[OffsetCommitRequestPartition(partition_index=0)])
+                OffsetCommitRequestTopic(name=each, partitions=[COMMITTED])
                 for each in NAMES
             ],
         ), 7
@@ -118,7 +125,8 @@ REQUESTS = {
     ),
     NOT_ASKED[1]: (
         AddPartitionsToTxnRequest(
-            transactional_id="x", topics=[AddPartitionsToTxnTopic(name=each, partitions=[]) for each in FEW]
+            transactional_id="x", producer_id=1, producer_epoch=0,
+            topics=[AddPartitionsToTxnTopic(name=each, partitions=[]) for each in FEW]
         ), 2
     ),
     "Metadata, some": (
@@ -195,7 +203,7 @@ def test_offsets_that_are_not_shown_are_looked_at_in_turns() -> None:
             group_id="g",
             topics=[
                 OffsetCommitRequestTopic(
-                    name=each, partitions=[OffsetCommitRequestPartition(partition_index=0, committed_metadata="")]
+                    name=each, partitions=[COMMITTED]
                 )
                 for each in FEW
             ],

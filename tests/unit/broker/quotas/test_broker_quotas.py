@@ -73,6 +73,22 @@ def test_rates_of_all_addresses_and_of_single_ones() -> None:
     assert addresses.rates == {}
 
 
+@pytest.mark.parametrize(
+    "stored, connects",
+    [
+        ("2001:DB8::A", "2001:db8::a"), ("0:0:0:0:0:0:0:1", "::1"), ("::ffff:10.1.2.3", "10.1.2.3"),
+        ("2001%3ADB8%3A%3AB", "2001:db8::b"),
+    ],
+)  # fmt: skip
+def test_an_address_may_be_written_in_any_way(stored: str, connects: str) -> None:
+    """A connection's address is in one form only; a limit of another form would be ignored."""
+    quotas = fresh()
+    asyncio.run(quotas.apply(f"ips/{stored}", {"connection_creation_rate": "0"}))
+    assert quotas.addresses.record(connects, 0.0) == 1000.0
+    asyncio.run(quotas.apply(f"ips/{stored}", {}))
+    assert quotas.addresses.record(connects, 0.0) == 0.0
+
+
 def test_idle_budgets_and_addresses_are_removed_by_a_scan() -> None:
     clock = ManualClock()
     quotas = BrokerQuotas(BrokerConfig.parse({"zookeeper.connect": "z"}), clock)

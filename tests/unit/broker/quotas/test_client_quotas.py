@@ -229,6 +229,45 @@ def test_a_bucket_that_is_just_empty_is_not_exhausted() -> None:
     assert budget.take(1, 0.0, is_strict=True) == (False, 1000)
 
 
+def test_of_very_many_budgets_those_over_their_limits_are_forgotten_after_a_window(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A client that invents client ids, each of which uses its budget up, does not keep an hour's worth of them."""
+    monkeypatch.setattr(manager_module, "MOST_BUDGETS", 20)
+    clients = quotas()
+    limits = {"producer_byte_rate": "100", "controller_mutation_rate": "1"}
+    run(clients.applying(QuotaEntity(None, "<default>"), limits))
+    for number in range(60):
+        assert charge(clients.produce, ANONYMOUS, f"c{number}", 1100, 0.0) > 0
+        clients.mutation.budget_of((ANONYMOUS, f"c{number}")).take(12 if number else 100, 0.0, is_strict=False)
+    run(clients.removing_idle(11_999.0))
+    assert (len(clients.produce.budgets), len(clients.mutation.budgets)) == (60, 60)
+    run(clients.removing_idle(12_001.0))
+    assert (len(clients.produce.budgets), len(clients.mutation.budgets)) == (20, 20)
+    assert clients.mutation.budget_of((ANONYMOUS, "c0")).tokens < -50  # it is exhausted for longer than a window
+
+
+def test_the_metric_of_tokens_shows_those_that_have_come_in_since() -> None:
+    clock = ManualClock()
+    registry = MetricRegistry(clock)
+    clients = quotas()
+    measure_quotas(registry, clients)
+    run(clients.applying(CLIENT, {"controller_mutation_rate": "1.0"}))
+
+    def tokens() -> float:
+        found = {reading.mbean: reading.attributes for reading in registry.read()}
+        return float(found["kafka.server:type=ControllerMutation,client-id=c1"]["tokens"])
+
+    budget = clients.mutation.budget_of((ANONYMOUS, "c1"))
+    assert tokens() == 11.0
+    budget.take(15, clock.monotonic_ms(), is_strict=True)
+    assert tokens() == -4.0
+    clock.advance(1_500)
+    assert tokens() == -2.5
+    clock.advance(60_000)
+    assert tokens() == 11.0
+
+
 def test_mutations_have_a_window_of_their_own() -> None:
     settings = {"controller.quota.window.num": "5", "controller.quota.window.size.seconds": "2"}
     clients = quotas({**settings, "quota.window.num": "3"})

@@ -1,6 +1,7 @@
 """Quotas in ZooKeeper: which filters match them, which filters and changes are invalid."""
 
 import asyncio
+import math
 from typing import Any
 
 import pytest
@@ -124,3 +125,11 @@ def test_a_key_that_is_absent_may_be_removed() -> None:
 def test_limits_that_are_no_numbers(text: str) -> None:
     with pytest.raises(ValueError):  # the number's own
         limit_in({"producer_byte_rate": text}, "producer_byte_rate")
+
+
+@pytest.mark.parametrize("limit, text", [(math.inf, "Infinity"), (-math.inf, "-Infinity"), (math.nan, "NaN")])
+def test_a_limit_that_is_not_finite_is_stored_as_java_writes_it(limit: float, text: str) -> None:
+    changes = [QuotaOp("request_percentage", limit)]
+    assert changed({}, {"user": "a"}, changes) == {"request_percentage": text}
+    with pytest.raises(KafkaError, match="must be a LONG value"):
+        changed({}, {"user": "a"}, [QuotaOp("producer_byte_rate", limit)])

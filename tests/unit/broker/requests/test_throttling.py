@@ -10,7 +10,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
 from kafka_py.base.meters import MetricRegistry
-from kafka_py.base.options import MAX_INT
+from kafka_py.base.options import MAX_INT, java_double
 from kafka_py.base.slices import FileSlice
 from kafka_py.base.timers import Timer, Timers
 from kafka_py.broker.observe.metrics import AllRequestMetrics
@@ -110,7 +110,8 @@ class World:
         return self.timers.schedule(delay_ms, then)
 
     def limit(self, client_id: str, **limits: float) -> None:
-        for _ in self.quotas.applying(QuotaEntity(None, client_id), {key: str(each) for key, each in limits.items()}):
+        settings = {key: java_double(each) for key, each in limits.items()}
+        for _ in self.quotas.applying(QuotaEntity(None, client_id), settings):
             pass
 
     def send(self, request: Any, version: int, client_id: str = "c") -> None:
@@ -466,6 +467,15 @@ def test_a_fetch_over_the_quota_is_not_charged() -> None:
     assert world.quotas.fetch.muted == 1
 
 
+@pytest.mark.parametrize("limit, most", [(-1.0, MAX_INT), (0.0, 0), (100.0, 1000), (1e12, MAX_INT)])
+def test_a_limit_below_0_does_not_bound_responses(limit: float, most: int) -> None:
+    """Otherwise a consumer's fetch would wait for less than no bytes: it would be answered at once, again and again."""
+    world = World(consumer_byte_rate=limit)
+    context: Any = fetching(world)
+    assert world.dispatcher._throttling is not None
+    assert world.dispatcher._throttling.most_fetch_bytes(context, MAX_INT) == most
+
+
 def fetching(world: World, client_id: str = "c") -> Any:
     """The context of a consumer's fetch that began now."""
     return SimpleNamespace(
@@ -578,6 +588,62 @@ def test_waiting_is_free() -> None:
         await asyncio.gather(*world.dispatcher._tasks)
         [budget] = world.quotas.request.budgets
         assert budget.total == pytest.approx(1.0)
+
+    asyncio.run(scenario())
+
+
+def test_a_handler_that_works_in_turns_is_charged_for_all_of_them() -> None:
+    """Otherwise requests with very many elements, which are the costly ones, would be nearly free."""
+
+    async def scenario() -> None:
+        world = World(request_percentage=1.0)
+        fails = False
+
+        async def handle(*_: Any) -> HeartbeatResponse:
+            for _turn in range(5):
+                world.clock.advance(10)
+                await asyncio.sleep(0)
+                await waited()
+            world.clock.advance(10)
+            if fails:
+                raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
+            return HeartbeatResponse(error_code=0)
+
+        async def waited() -> None:
+            """Lets others have the loop, which costs this client nothing."""
+            asyncio.get_running_loop().call_soon(world.clock.advance, 500)
+            await asyncio.sleep(0)
+
+        world.dispatcher._services[int(ApiKey.HEARTBEAT)].handle = handle
+        world.send(HEARTBEAT, 4)
+        await asyncio.gather(*world.dispatcher._tasks)
+        [budget] = world.quotas.request.budgets
+        assert budget.total == pytest.approx(6.0)
+        fails = True
+        world.send(HEARTBEAT, 4)
+        await asyncio.gather(*world.dispatcher._tasks)
+        assert budget.total == pytest.approx(12.0)
+
+    asyncio.run(scenario())
+
+
+def test_what_a_handler_does_after_its_response_is_not_counted_as_waiting() -> None:
+    async def scenario() -> None:
+        world = World(request_percentage=1.0)
+        world.clock.advance(1_000)
+        kept: list[RequestContext] = []
+
+        async def handle(_node: Any, context: RequestContext, _request: Any) -> Any:
+            kept.append(context)
+            await asyncio.sleep(0)
+            context.answer(HeartbeatResponse(error_code=0))
+            world.clock.advance(10)
+            return ANSWERS_LATER
+
+        world.dispatcher._services[int(ApiKey.HEARTBEAT)].handle = handle
+        world.send(HEARTBEAT, 4)
+        await asyncio.gather(*world.dispatcher._tasks)
+        assert kept[0].started_s <= kept[0].parked_s <= kept[0].answered_s
 
     asyncio.run(scenario())
 

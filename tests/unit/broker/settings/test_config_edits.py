@@ -123,6 +123,23 @@ def test_a_protection_that_is_not_given_cannot_be_asked_for_at_run_time(name: st
         check_broker({name: "com.example.Own"}, live(), is_default=False)
 
 
+@pytest.mark.parametrize("setting", ["max.connections", "max.connection.creation.rate"])
+@pytest.mark.parametrize("value", ["0", "-1", "many"])
+@pytest.mark.parametrize("is_default", [False, True])
+def test_a_listener_cannot_be_limited_to_nothing(
+    setting: str, value: str, is_default: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is refused, and ignored where a tool has written it: no later change and no start must fail because of it."""
+    changed = {f"listener.name.a.{setting}": value}
+    with pytest.raises(ConfigError, match=f"Invalid value {value} for configuration"):
+        check_broker(changed, live(), is_default=is_default)
+    assert usable(changed, is_default=is_default) == {}
+    layers = live()
+    (layers.set_cluster_wide if is_default else layers.set_own)({**changed, "log.retention.ms": "5"})
+    assert layers.cluster_wide | layers.own == {"log.retention.ms": "5"}
+    assert "A dynamic setting is ignored" in caplog.text
+
+
 def test_overrides_of_connections_per_address_must_be_readable() -> None:
     check_broker({"max.connections.per.ip.overrides": "10.0.0.1:5"}, live(), is_default=True)
     with pytest.raises(ConfigError, match="'abc' is not of the form host:count"):

@@ -2,11 +2,13 @@
 
 import asyncio
 import json
+import math
 import re
 
 import pytest
 
 from kafka_py.base.errors import KafkaError
+from kafka_py.broker.quotas.quota_keys import double_of
 from kafka_py.cli.common.command import CommandFailed, Refused
 from kafka_py.cli.config_admin import scram_credentials
 from kafka_py.cli.config_admin.configs_quotas import ConfigEntity, alter, describe, quota_entity_of
@@ -50,6 +52,7 @@ def test_who_is_meant(line, title, path):
     [
         ("--alter --entity-type users", "an entity-name or default entity must be specified with --alter of users"),
         ("--alter --entity-type users --entity-type clients --entity-name u1", "with each --entity-type for --alter"),
+        ("--alter --ip a..b", "The entity name for ips must be a valid IP or resolvable host, but it is: a..b"),
         ("--alter --ip no.such.host.invalid", "The entity name for ips must be a valid IP or resolvable host"),
     ],
 )
@@ -121,6 +124,12 @@ def test_quotas_are_written_announced_and_shown(capsys):
         ("--ip-defaults", {"producer_byte_rate": "1"}, Refused, "HashSet(producer_byte_rate)."),
         ("--user bob", {"producer_byte_rate": "1.5"}, KafkaError,
          "Invalid value 1.5 for configuration producer_byte_rate: Not a number of type LONG"),
+        ("--user bob", {"consumer_byte_rate": "1_000"}, KafkaError, "Not a number of type LONG"),
+        ("--user bob", {"consumer_byte_rate": "9223372036854775808"}, KafkaError, "Not a number of type LONG"),
+        ("--user bob", {"request_percentage": "1_0"}, KafkaError, "Not a number of type DOUBLE"),
+        ("--user bob", {"request_percentage": "\u0661"}, KafkaError, "Not a number of type DOUBLE"),
+        ("--ip-defaults", {"connection_creation_rate": "2147483648"}, KafkaError, "Not a number of type INT"),
+        ("--ip-defaults", {"connection_creation_rate": "-1"}, KafkaError, "must be at least 0"),
         ("--user bob", {"SCRAM-SHA-512": "iterations=10,password=x"}, Refused,
          "Iterations 10 is less than the minimum 4096 required for SCRAM_SHA_512"),
     ],
@@ -128,6 +137,17 @@ def test_quotas_are_written_announced_and_shown(capsys):
 def test_what_nobody_can_have_is_refused(who, added, error, says):
     with pytest.raises(error, match=re.escape(says)):
         run(change(entity(f"--alter {who}"), added))
+
+
+def test_numbers_are_those_that_brokers_of_apache_kafka_read():
+    rates = {"producer_byte_rate": "-1", "consumer_byte_rate": "9223372036854775807", "request_percentage": "1.5E2d",
+             "controller_mutation_rate": ".5"}  # fmt: skip
+    tree = run(change(ALICE, rates), change(entity("--alter --ip-defaults"), {"connection_creation_rate": "0"}))
+    assert json.loads(tree["/config/users/alice"])["config"] == rates
+    assert [double_of(text) for text in (" 1.5E2d", ".5", "-3.", "Infinity")] == [150.0, 0.5, -3.0, math.inf]
+    for text in ("1_000", "inf", "nan", "", "1.5.2", "\u0661", "0x10"):
+        with pytest.raises(ValueError, match="is not a number"):
+            double_of(text)
 
 
 def test_what_is_not_set_cannot_be_deleted():

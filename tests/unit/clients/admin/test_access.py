@@ -53,7 +53,7 @@ def run(call: Any, core: Core, *given: Any) -> Any:
 
 
 def test_a_quota_of_zero_is_set_and_only_none_removes_one() -> None:
-    core = Core(AlterClientQuotasResponse(entries=[]))
+    core = Core(AlterClientQuotasResponse(throttle_time_ms=0, entries=[]))
     entity = (("user", "alice"),)
     run(quotas.alter_client_quotas, core, {entity: {"producer_byte_rate": 0.0, "consumer_byte_rate": None}})
     [entry] = core.asked[0].entries
@@ -66,7 +66,8 @@ def test_an_answer_about_quotas_belongs_to_its_entity_in_whatever_order() -> Non
     names = [EntityData(entity_type="client-id", entity_name="c"), EntityData(entity_type="user", entity_name="alice")]
     refused = EntryResult(error_code=int(ErrorCode.INVALID_REQUEST), error_message="no", entity=names)
     entity = (("user", "alice"), ("client-id", "c"))
-    found = run(quotas.alter_client_quotas, Core(AlterClientQuotasResponse(entries=[refused])), {entity: {}})
+    core = Core(AlterClientQuotasResponse(throttle_time_ms=0, entries=[refused]))
+    found = run(quotas.alter_client_quotas, core, {entity: {}})
     with pytest.raises(KafkaError, match="no"):
         found.value(entity)
 
@@ -80,7 +81,7 @@ def test_an_acl_that_is_not_deleted_is_the_error_of_its_filter() -> None:
 
     def answer(*codes: int) -> Any:
         result = DeleteAclsFilterResult(error_code=0, error_message=None, matching_acls=[row(code) for code in codes])
-        return run(acls.delete_acls, Core(DeleteAclsResponse(filter_results=[result])), [ALL_ACLS])
+        return run(acls.delete_acls, Core(DeleteAclsResponse(throttle_time_ms=0, filter_results=[result])), [ALL_ACLS])
 
     entry = AclEntry("User:a", "*", Operation.READ, Permission.ALLOW)
     pattern = ResourcePattern(ResourceType.TOPIC, "t", PatternType.LITERAL)
@@ -101,7 +102,9 @@ def test_a_user_without_credentials_is_left_out_and_another_error_is_kept() -> N
         result("nobody", int(ErrorCode.RESOURCE_NOT_FOUND)),
         result("twice", int(ErrorCode.DUPLICATE_RESOURCE)),
     ]
-    response = DescribeUserScramCredentialsResponse(error_code=0, error_message=None, results=rows)
+    response = DescribeUserScramCredentialsResponse(
+        throttle_time_ms=0, error_code=0, error_message=None, results=rows
+    )
     found = run(credentials.describe_user_scram_credentials, Core(response))
     assert found.value("alice") == [ScramIterations("SCRAM-SHA-512", 4096), ScramIterations("UNKNOWN", 1)]
     assert "nobody" not in found

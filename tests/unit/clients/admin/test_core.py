@@ -62,6 +62,21 @@ def test_an_item_keeps_its_last_error_when_the_time_is_over(world: Any) -> None:
     assert len(world.asked(CreateTopicsRequest)) == 10
 
 
+def test_a_throttle_time_longer_than_the_call_does_not_outlast_it(world: Any) -> None:
+    """A single large topic may cost an hour's worth of permits: the call ends in its own time, and says why."""
+    code = ErrorCode.THROTTLING_QUOTA_EXCEEDED
+
+    def answer(request: CreateTopicsRequest) -> CreateTopicsResponse:
+        response: CreateTopicsResponse = answered({"a": code, "b": code})(request)
+        response.throttle_time_ms = 3_600_000
+        return response
+
+    world.cluster.answers[ApiKey.CREATE_TOPICS] = answer
+    results = world.ask(lambda admin: admin.create_topics(NEW, timeout=65.0))
+    assert {name: error.code for name, error in results.errors().items()} == {"a": code, "b": code}
+    assert len(world.asked(CreateTopicsRequest)) == 1
+
+
 def test_the_number_of_retries_is_a_setting(world: Any) -> None:
     world.cluster.answers[ApiKey.CREATE_TOPICS] = answered(dict.fromkeys("ab", ErrorCode.THROTTLING_QUOTA_EXCEEDED))
     assert set(world.ask(lambda admin: admin.create_topics(NEW), retries=2).errors()) == {"a", "b"}

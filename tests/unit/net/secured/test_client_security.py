@@ -12,9 +12,10 @@ import pytest
 
 from kafka_py.base.clock import SystemClock
 from kafka_py.base.meters import MetricRegistry
-from kafka_py.net.client import AuthenticationFailed, BrokerConnection, ConnectionLost
+from kafka_py.net.client import BrokerConnection
 from kafka_py.net.configs import NetOptions
 from kafka_py.net.connection import Connection
+from kafka_py.net.connection_failures import AuthenticationFailed, ConnectionLost
 from kafka_py.net.endpoints import Endpoint, Listening, SecurityProtocol
 from kafka_py.net.secured import client_security
 from kafka_py.net.secured.client_security import ConnectionSecurity, ConnectionSession

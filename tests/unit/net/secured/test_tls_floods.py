@@ -220,7 +220,11 @@ def test_data_that_keeps_coming_has_one_turn_besides_that_of_its_socket(tmp_path
         server._loop = loop  # type: ignore[assignment]
         client.socket.sendall(records.record(bytes(10_000)))
         buffer = memoryview(bytearray(100))
-        server.add_reader(server.fileno, lambda: server.recv_into(buffer) and None)
+
+        def on_readable() -> None:
+            server.recv_into(buffer)
+
+        server.add_reader(server.fileno, on_readable)
         for _ in range(5):
             server._read_ready()  # as the loop calls it, because the socket has more
             scheduled, loop.soon = loop.soon, []

@@ -8,7 +8,7 @@ import pytest
 from kafka_py.base.chance import Chance
 from kafka_py.base.clock import SYSTEM_CLOCK
 from kafka_py.base.errors import ErrorCode
-from kafka_py.net.client import AuthenticationFailed
+from kafka_py.net.connection_failures import AuthenticationFailed
 from kafka_py.security.sasl.client_login import ClientLogin, always
 from kafka_py.security.sasl.client_settings import RefreshRules, Secrets, TokenSource
 from kafka_py.security.sasl.oauth_tokens import BearerToken

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.net.client import ConnectionLost
+from kafka_py.net.connection_failures import ConnectionLost
 from kafka_py.security.sasl.gssapi_exchange import GssapiClient, GssapiServer, KerberosFailed
 from kafka_py.security.sasl.kerberos_names import parse_principal, parse_rules, short_name
 from kafka_py.security.sasl.mechanisms import (

@@ -13,7 +13,7 @@ from kafka_py.clients.environment import ClientEnvironment
 from kafka_py.clients.errors import OffsetOutOfRange
 from kafka_py.clients.metadata import Node
 from kafka_py.clients.node_connection import NodeConnection
-from kafka_py.net.client import ConnectionLost
+from kafka_py.net.connection_failures import ConnectionLost
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.testing.fakes.fake_answers import answer_fetch
 from kafka_py.testing.fakes.memory_wire import MemoryCluster, MemoryWires

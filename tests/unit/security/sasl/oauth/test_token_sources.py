@@ -1,7 +1,6 @@
 """Where a client's tokens come from, and what it does when there are none."""
 
 import asyncio
-import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 from kafka_py.base.chance import Chance
 from kafka_py.base.clock import SystemClock
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
-from kafka_py.net.client import ConnectionLost
+from kafka_py.net.connection_failures import ConnectionLost
 from kafka_py.security.sasl.client_settings import (
     SIGNED_LOGINS,
     UNSECURED_LOGIN,
@@ -174,24 +173,3 @@ def test_a_token_is_used_by_all_and_kept_when_it_cannot_be_replaced() -> None:
         assert b"t5" in (await source("h")).first()
 
     asyncio.run(scene())
-
-
-@pytest.mark.parametrize("is_coroutine", [False, True])
-def test_a_function_that_gives_tokens_may_block(is_coroutine: bool) -> None:
-    """It runs in a thread: a broker serves its clients while its own login waits for a provider."""
-    threads: list[threading.Thread] = []
-
-    def get() -> BearerToken:
-        threads.append(threading.current_thread())
-        return BearerToken("t", "job", 4e12)
-
-    async def get_later() -> BearerToken:
-        return BearerToken("t", "job", 4e12)
-
-    async def scene() -> None:
-        source = TokenSource({}, Secrets(Chance(1), SystemClock()), get_later if is_coroutine else get, RefreshRules())
-        assert b"Bearer t" in (await source("h")).first()
-
-    asyncio.run(scene())
-    assert threading.main_thread() not in threads
-    assert len(threads) == (0 if is_coroutine else 1)
