@@ -64,7 +64,9 @@ def test_one_that_hangs_takes_one_thread_however_often_it_is_asked() -> None:
     asyncio.run(run())
 
 
-@pytest.mark.parametrize("wrong", [lambda: None, lambda: "a.b.c", lambda: dict[str, str]()["token"]], ids=["none", "text", "error"])
+@pytest.mark.parametrize(
+    "wrong", [lambda: None, lambda: "a.b.c", lambda: dict[str, str]()["token"]], ids=["none", "text", "error"]
+)
 def test_a_function_that_fails_ends_the_login_and_is_named(wrong: Callable[[], Any]) -> None:
     with pytest.raises(KafkaError) as failed:
         asyncio.run(asked(wrong)())
