@@ -156,7 +156,6 @@ class Connection:
 
     def _resume(self) -> None:
         """Resume with the requests that were deferred; nothing was read since."""
-        self._services.resuming -= self._resuming
         self._resuming = False
         if not self.closed:
             self._services.queued -= self._counted
