@@ -6,7 +6,6 @@ Knows nothing of sockets or slots; those are connection.py's.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
@@ -17,8 +16,6 @@ from kafka_py.net.frames_in import RECEIVE_BUFFER_BYTES, MemoryPool, SizeFault, 
 
 if TYPE_CHECKING:
     from kafka_py.net.connection import Connection
-
-_log = logging.getLogger(__name__)
 
 OnSent = Callable[[list[object], float, float], None]
 """(notes, began_s, ended_s): the answers given with these notes have left; when that began and ended, by `now_s`."""
@@ -108,12 +105,6 @@ class ConnectionServices:
         if not self._dirty:
             self.loop.call_soon(self._flush_dirty)
         self._dirty.append(connection)
-
-    def end_malformed(self, connection: Connection, reason: str) -> None:
-        """Closes a connection whose client sends what is no request; before the end of a login that is its failure."""
-        if connection.stage is None or not connection.stage.fail_malformed(reason):
-            _log.warning("Closing connection %s: %s", connection.id, reason)
-            connection.close(reason)
 
     def _flush_dirty(self) -> None:
         dirty, self._dirty = self._dirty, []
