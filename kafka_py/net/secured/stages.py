@@ -305,8 +305,9 @@ class Stages:
 
     def _turn_out(self, connection: Connection) -> None:
         reason = f"more than {self._waiting.most} connections had not authenticated yet"
-        connection.metrics.failed_authentications += 1
-        self._failures.note(connection, reason)
+        if not (isinstance(connection.stage, LoginStage) and connection.stage.has_failed):  # it is counted once
+            connection.metrics.failed_authentications += 1
+            self._failures.note(connection, reason)
         connection.close(reason)
 
     def ended(self, connection: Connection) -> None:
