@@ -142,6 +142,17 @@ def test_a_client_with_tls_learns_that_the_listener_is_plain(
     assert "first bytes of TLS" in caplog.text
 
 
+def test_the_owner_of_a_connection_learns_of_its_end_once() -> None:
+    async def body(port: int) -> None:
+        connection, reasons = await BrokerConnection.connect("127.0.0.1", port), list[str]()
+        connection.on_end = reasons.append
+        connection.close("a test")
+        connection.close("again")
+        assert reasons == ["a test"]
+
+    with_listener(None, body)
+
+
 async def nothing() -> None:
     """No request is without a response."""
 

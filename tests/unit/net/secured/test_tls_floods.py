@@ -223,6 +223,19 @@ def test_what_is_left_after_a_call_of_its_owner_is_reported_as_readable(tmp_path
     on_a_raw_stream(tmp_path, body)
 
 
+def test_what_is_left_when_the_last_record_of_a_turn_fills_the_buffer_is_reported_as_readable(tmp_path: Path) -> None:
+    async def body(client: RawClient) -> None:
+        server, done = client.server, asyncio.Event()
+        records = client.shake_hands(nothing)
+        client.socket.sendall(b"".join(records.record(b"x") for _ in range(RECORDS_A_TURN + 1)))
+        assert server.recv_into(memoryview(bytearray(RECORDS_A_TURN))) == RECORDS_A_TURN
+        server.add_reader(server.fileno, done.set)
+        await asyncio.wait_for(done.wait(), 10)
+        server.remove_reader(server.fileno)
+
+    on_a_raw_stream(tmp_path, body)
+
+
 def test_answers_that_are_not_read_end_the_connection(tmp_path: Path) -> None:
     async def body(client: RawClient) -> None:
         server = client.server

@@ -472,6 +472,17 @@ async def test_a_renewal_that_waits_for_no_response_has_its_time_once(world: Wor
     assert world.connection.closed == "the login was not complete after 30 s"
 
 
+@on_world(MAX_SESSION_MS)
+async def test_malformed_bytes_in_a_renewal_are_its_failure(world: World) -> None:
+    stage = world.connection.on_request.__self__._stage
+    world.say("alice")
+    world.send(SaslHandshakeRequest(mechanism="PLAIN"), 1)
+    assert stage.fail_malformed("too large")
+    assert counts(world)["failed_reauthentications"] == 1
+    world.clock.advance(DELAY_MS)
+    assert world.connection.closed == "too large"
+
+
 @on_world()
 async def test_a_callback_that_ends_after_malformed_bytes_logs_nobody_in(world: World) -> None:
     stage = world.connection.on_request.__self__._stage
