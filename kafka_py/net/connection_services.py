@@ -48,8 +48,8 @@ class ConnectionServices:
     """
 
     __slots__ = (
-        "_dirty", "_is_due", "_resumes", "cold_reads", "loop", "max_queued", "max_request_bytes", "now_s", "on_close", "on_described",
-        "on_sent", "pool", "queued", "receive_buffer", "size_fault",
+        "_dirty", "_is_due", "_resumes", "cold_reads", "loop", "max_queued", "max_request_bytes", "now_s", "on_close",
+        "on_described", "on_sent", "pool", "queued", "receive_buffer", "size_fault",
     )  # fmt: skip
 
     def __init__(
