@@ -151,12 +151,14 @@ class Connection:
             self._in_turn = False
         if self._receiver.failure is not None and not self._backlog:
             # The rest of the stream is malformed. Responses to earlier requests that are ready are still sent.
-            self._services.end_malformed(self, str(self._receiver.failure))
+            reason = str(self._receiver.failure)
+            if self.stage is None or not self.stage.fail_malformed(reason):
+                _log.warning("Closing connection %s: %s", self.id, reason)
+                self.close(reason)
         self.end_turn()
 
     def _resume(self) -> None:
         """Resume with the requests that were deferred; nothing was read since."""
-        self._services.resuming -= self._resuming
         self._resuming = False
         if not self.closed:
             self._services.queued -= self._counted

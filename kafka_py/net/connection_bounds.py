@@ -14,7 +14,8 @@ TURN_S = 0.002
 """After so many requests of one connection, or so long, the others have their turn."""
 LEAST_TURN_S = 0.000_25
 """Connections that have more to do than a turn share TURN_S, so that others wait for it once and not once for each of
-them; but a turn is at least so long, since ending it costs some 20 microseconds."""
+them; but a turn is at least so long, since ending it costs some 20 microseconds. Where they are more than TURN_S has of
+these, some have theirs in each turn of the loop."""
 
 
 def turn_s(resuming: int) -> float:

@@ -6,17 +6,16 @@ Knows nothing of sockets or slots; those are connection.py's.
 from __future__ import annotations
 
 import asyncio
-import logging
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from kafka_py.net.cold_reads import ColdReads
+from kafka_py.net.connection_bounds import TURN_S
 from kafka_py.net.frames_in import RECEIVE_BUFFER_BYTES, MemoryPool, SizeFault, any_size
 
 if TYPE_CHECKING:
     from kafka_py.net.connection import Connection
-
-_log = logging.getLogger(__name__)
 
 OnSent = Callable[[list[object], float, float], None]
 """(notes, began_s, ended_s): the answers given with these notes have left; when that began and ended, by `now_s`."""
@@ -49,8 +48,8 @@ class ConnectionServices:
     """
 
     __slots__ = (
-        "_dirty", "cold_reads", "loop", "max_queued", "max_request_bytes", "now_s", "on_close", "on_described",
-        "on_sent", "pool", "queued", "receive_buffer", "resuming", "size_fault",
+        "_dirty", "_is_due", "_resumes", "cold_reads", "loop", "max_queued", "max_request_bytes", "now_s", "on_close",
+        "on_described", "on_sent", "pool", "queued", "receive_buffer", "size_fault",
     )  # fmt: skip
 
     def __init__(
@@ -72,26 +71,40 @@ class ConnectionServices:
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         self.queued = 0
         """Requests of all connections that were read and not handled yet."""
-        self.resuming = 0
-        """Connections whose next turn is scheduled, because they had more to do than the last one."""
+        self._resumes: deque[Callable[[], None]] = deque()
+        self._is_due = False  # the next of them are scheduled
         self._dirty: list[Connection] = []
 
+    @property
+    def resuming(self) -> int:
+        """Connections that wait for their next turn, because they had more to do than the last one."""
+        return len(self._resumes)
+
     def resume_soon(self, resume: Callable[[], None]) -> None:
-        """Have `resume` called for the next turn of a connection; it takes back what is added to `resuming`."""
-        self.resuming += 1
-        self.loop.call_soon(resume)
+        """Have `resume` called for the next turn of a connection, after those that wait already."""
+        self._resumes.append(resume)
+        if not self._is_due:
+            self._is_due = True
+            self.loop.call_soon(self._resume_some)
+
+    def _resume_some(self) -> None:
+        """As many as TURN_S is enough for: others on the loop wait no longer for a thousand of them than for one."""
+        ends_s = self.now_s() + TURN_S
+        try:
+            for _ in range(len(self._resumes)):  # not those that come back meanwhile
+                self._resumes.popleft()()
+                if self.now_s() >= ends_s:
+                    break
+        finally:
+            self._is_due = bool(self._resumes)
+            if self._is_due:
+                self.loop.call_soon(self._resume_some)
 
     def flush_soon(self, connection: Connection) -> None:
         """Flush `connection` when the present callbacks are through: what they answer leaves together."""
         if not self._dirty:
             self.loop.call_soon(self._flush_dirty)
         self._dirty.append(connection)
-
-    def end_malformed(self, connection: Connection, reason: str) -> None:
-        """Closes a connection whose client sends what is no request; before the end of a login that is its failure."""
-        if connection.stage is None or not connection.stage.fail_malformed(reason):
-            _log.warning("Closing connection %s: %s", connection.id, reason)
-            connection.close(reason)
 
     def _flush_dirty(self) -> None:
         dirty, self._dirty = self._dirty, []

@@ -72,6 +72,8 @@ class ConnectionSession:
         connection = self._connection
         try:
             await connection.answered()  # its time does not pass while a JoinGroup before it waits for other members
+            if connection.closed:  # as a consumer that is closed while it joins
+                return
             async with asyncio.timeout(RENEWAL_S):
                 await self.begin()
         except Exception as error:

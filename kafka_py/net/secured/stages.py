@@ -147,8 +147,10 @@ class LoginStage:
         self._deadline: asyncio.TimerHandle | None = None
         self._is_renewal = False
         self._is_over = False  # it has succeeded
-        self._has_failed = False
+        self.has_failed = False
+        """Whether it is to be closed, perhaps after a delay: whatever succeeds then comes too late."""
         self._first_slot = 0  # of the requests of a renewal
+        self._is_behind = False  # requests before a renewal had no response when its time was last looked at
 
     def start(self, begin: BeginLogin, within_s: float = LOGIN_S) -> None:
         """Hand the frames to the receiver that `begin` makes, for as long as the login may take."""
@@ -163,6 +165,7 @@ class LoginStage:
         """The client renews its session: `receiver` gets the frames until it calls `succeed` or `fail` again."""
         self._is_renewal, self._is_over = True, False
         self._first_slot = self.connection.received_requests - 1  # the handshake, which has just been handed on
+        self._is_behind = self._waits_for_others()
         self._limit(within_s)
         self.connection.on_request = receiver
 
@@ -170,9 +173,14 @@ class LoginStage:
         self._deadline = self._loop.call_later(within_s, self._end_late, within_s)
         self.connection.limit_frames(UNAUTHENTICATED_FRAME_BYTES)
 
-    def _end_late(self, within_s: float) -> None:
+    def _waits_for_others(self) -> bool:
         """The client cannot go on with a renewal while requests before it, such as JoinGroup, have no response."""
-        if self.connection.sent_responses < self._first_slot:
+        return self.connection.sent_responses < self._first_slot
+
+    def _end_late(self, within_s: float) -> None:
+        """Where the client had to wait at first, it has had an unknown part of its time, and gets all of it."""
+        was_behind, self._is_behind = self._is_behind, self._waits_for_others()
+        if was_behind:
             self._deadline = self._loop.call_later(within_s, self._end_late, within_s)
         else:
             self.fail(f"the login was not complete after {within_s:.0f} s")
@@ -202,10 +210,10 @@ class LoginStage:
         before_close: gives the last response. Responses that were given before still leave.
         """
         connection = self.connection
-        if connection.closed or self._has_failed:
+        if connection.closed or self.has_failed:
             return
         self.cancel()
-        self._has_failed = True
+        self.has_failed = True
         if self._is_renewal:
             connection.metrics.failed_reauthentications += 1
         else:
@@ -297,8 +305,9 @@ class Stages:
 
     def _turn_out(self, connection: Connection) -> None:
         reason = f"more than {self._waiting.most} connections had not authenticated yet"
-        connection.metrics.failed_authentications += 1
-        self._failures.note(connection, reason)
+        if not (isinstance(connection.stage, LoginStage) and connection.stage.has_failed):  # it is counted once
+            connection.metrics.failed_authentications += 1
+            self._failures.note(connection, reason)
         connection.close(reason)
 
     def ended(self, connection: Connection) -> None:

@@ -32,7 +32,7 @@ CHUNK_BYTES = 256 * 1024
 TURN_BYTES = 1024 * 1024
 """What one call takes at most, so that no stream holds the event loop."""
 RECORDS_A_TURN = 64
-"""TLS records that are decrypted in one call; TURN_BYTES are as many of the largest ones."""
+"""TLS records, and rests of records, that are decrypted in one call; TURN_BYTES are as many of the largest ones."""
 MOST_ANSWER_BYTES = 16 * 1024
 """Answers to changes of keys that wait for a peer which does not read: beyond it the connection ends."""
 _RECORD_HEADER_BYTES = 5
@@ -86,7 +86,7 @@ class TlsTransport:
         self._unsent: memoryview | None = None  # cipher text that the socket did not take
         self._arrived = b""  # cipher text that OpenSSL was not given yet, from the beginning of a record on
         self._left_of_record = 0  # bytes of the last record that OpenSSL was given in part
-        self._holds = False  # what was received may be left: by OpenSSL, decrypted or not, or of `_arrived`
+        self._holds = False  # something may be left: by OpenSSL, decrypted or not, of `_arrived`, or of the socket
         self._is_drained = False  # in this turn: the socket had less than it was asked for
         self._is_due = False  # the next turn of what is held is scheduled
         self._on_readable: Callable[[], None] | None = None
@@ -177,7 +177,8 @@ class TlsTransport:
         """
         arrived = self._arrived
         if not records:
-            self._holds = len(arrived) >= _RECORD_HEADER_BYTES
+            self._holds = True
+            self._read_held_soon()  # not every call comes from `_read_ready`
             raise BlockingIOError
         if len(arrived) >= _RECORD_HEADER_BYTES:
             return arrived
@@ -188,8 +189,13 @@ class TlsTransport:
         return arrived + received if received else b""
 
     def _give(self, data: bytes, records: int) -> int:
-        """Gives OpenSSL of `data` so many records at most; returns how many more it may be given."""
+        """Gives OpenSSL of `data` so many records at most; returns how many more it may be given.
+
+        The rest of one that came in part counts too, or a peer that sends byte by byte could keep a turn from ending.
+        """
         at, size = self._left_of_record, len(data)
+        if at or size < _RECORD_HEADER_BYTES:
+            records -= 1
         while records and at + _RECORD_HEADER_BYTES <= size:
             at += _RECORD_HEADER_BYTES + (data[at + 3] << 8 | data[at + 4])
             records -= 1

@@ -108,7 +108,7 @@ class ServerLogin:
             _log.exception("%r: the login ended unforeseen", connection)
             connection.close("the login ended unforeseen")
             return
-        if not connection.closed:
+        if not (connection.closed or self._stage.has_failed):  # malformed bytes may have come behind the request
             self._carry_out(slot, outcome)
             connection.unmute()
 

@@ -319,11 +319,12 @@ def test_requests_that_take_long_let_others_in_between(world: World) -> None:
         turns.append(len(world.requests))
         if not world.connection.queued_requests:
             break
-        world.connection._resume()
+        world.loop.soon.pop(0)()
     assert turns == [2, 4, 5]
 
 
-def test_connections_that_have_much_to_do_share_one_turn(world: World) -> None:
+@pytest.mark.parametrize("count", [6, 100])
+def test_connections_that_have_much_to_do_share_one_turn(world: World, count: int) -> None:
     """Who has little to do waits for that one turn, however many the others are."""
     now_s = 0.0
     world.services.now_s = lambda: now_s
@@ -333,7 +334,7 @@ def test_connections_that_have_much_to_do_share_one_turn(world: World) -> None:
         now_s += 0.000_06
 
     busy = []
-    for fileno in range(10, 16):
+    for fileno in range(10, 10 + count):
         wire = Wire()
         wire.fileno = fileno
         connection = world.connect(wire)
@@ -341,18 +342,24 @@ def test_connections_that_have_much_to_do_share_one_turn(world: World) -> None:
         wire.incoming.append(framed(*[b"park"] * 60))
         connection._on_readable()
         busy.append(connection)
-    assert [each.queued_requests > 0 for each in busy] == [True] * 6
-    assert world.services.resuming == 6
-    began_s = now_s
-    due, world.loop.soon = world.loop.soon, []
-    for call in due:
-        call()
-    assert now_s - began_s < 1.5 * TURN_S
-    assert world.services.resuming == 6
+    assert [each.queued_requests > 0 for each in busy] == [True] * count
+    assert world.services.resuming == count
+    queued = [each.queued_requests for each in busy]
+    for _ in range(2):
+        began_s = now_s
+        due, world.loop.soon = world.loop.soon, []
+        for call in due:
+            call()
+        assert now_s - began_s < 1.5 * TURN_S
+        assert world.services.resuming == count
+    served = [before - each.queued_requests for before, each in zip(queued, busy, strict=True)]
+    assert served[:6] == [served[0]] * 6 and served[0]
+    assert served == sorted(served, reverse=True)  # those that had waited longest
     busy[0].close("a test")
     busy[1].on_reset()
     world.loop.run_soon()
     assert world.services.resuming == 0
+    assert [each.queued_requests for each in busy] == [0] * count
 
 
 @pytest.mark.parametrize(("others", "seconds"), [(0, TURN_S), (1, TURN_S / 2), (7, LEAST_TURN_S), (500, LEAST_TURN_S)])

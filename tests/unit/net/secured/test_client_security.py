@@ -142,6 +142,17 @@ def test_a_client_with_tls_learns_that_the_listener_is_plain(
     assert "first bytes of TLS" in caplog.text
 
 
+def test_the_owner_of_a_connection_learns_of_its_end_once() -> None:
+    async def body(port: int) -> None:
+        connection, reasons = await BrokerConnection.connect("127.0.0.1", port), list[str]()
+        connection.on_end = reasons.append
+        connection.close("a test")
+        connection.close("again")
+        assert reasons == ["a test"]
+
+    with_listener(None, body)
+
+
 async def nothing() -> None:
     """No request is without a response."""
 
@@ -183,6 +194,34 @@ def test_the_time_of_a_renewal_begins_with_the_response_to_the_last_request_befo
         server.close()
 
     asyncio.run(asyncio.wait_for(run(), 20))
+
+
+def test_a_connection_that_is_closed_before_its_renewal_begins_is_no_failed_renewal(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A consumer may be closed while its JoinGroup waits, for which the renewal waits too."""
+
+    async def run() -> None:
+        logins: list[None] = []
+        connection: Any = SimpleNamespace(closed=False, close=pytest.fail)
+
+        async def answered() -> None:
+            connection.closed = True
+
+        async def log_in(_connection: BrokerConnection) -> float | None:
+            logins.append(None)
+            return 1.0
+
+        connection.answered = answered
+        session = ConnectionSession(connection, log_in)
+        await session.begin()
+        renewal: asyncio.Future[asyncio.Task[None]] = asyncio.get_running_loop().create_future()
+        session.on_renewal = renewal.set_result
+        await asyncio.wait_for(await asyncio.wait_for(renewal, 10), 10)
+        assert len(logins) == 1
+
+    asyncio.run(run())
+    assert not caplog.records
 
 
 @pytest.mark.parametrize("error", [ConnectionLost("gone"), ZeroDivisionError("nobody foresaw this")])

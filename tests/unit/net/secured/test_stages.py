@@ -412,3 +412,17 @@ def test_who_has_logged_in_at_once_does_not_leave_for_itself() -> None:
             writer.close()
 
     with_server(LOGIN, SecurityProtocol.SASL_PLAINTEXT, body)
+
+
+def test_a_failed_login_that_has_to_leave_before_its_delay_is_over_is_counted_once() -> None:
+    async def body(world: World) -> None:
+        world.server._stages._waiting.most = 0
+        with socket.create_connection(("127.0.0.1", world.port)) as client:
+            client.sendall(framed(b"wrong"))  # before it is accepted
+            client.setblocking(False)
+            reader, writer = await asyncio.open_connection(sock=client)
+            assert await reader.read() == framed(b"no")
+            assert world.counts == (0, 1)
+            writer.close()
+
+    with_server(LOGIN, SecurityProtocol.SASL_PLAINTEXT, body)

@@ -175,6 +175,67 @@ def test_changes_of_keys_are_answered_some_in_each_turn(tmp_path: Path, is_with_
     on_a_raw_stream(tmp_path, body)
 
 
+def test_a_record_that_comes_byte_by_byte_takes_one_turn_after_the_other(tmp_path: Path) -> None:
+    """As fast as it is read: the socket always has the next byte."""
+
+    async def body(client: RawClient) -> None:
+        server = client.server
+        content = bytes(range(256)) * 8
+        data = iter(client.shake_hands(nothing).record(content))
+        calls: list[int] = []
+
+        def receive(_size: int) -> bytes:
+            calls[-1] += 1
+            return bytes([next(data)])
+
+        server._receive = receive  # type: ignore[assignment]
+        buffer = memoryview(bytearray(4096))
+        while True:
+            calls.append(0)
+            try:
+                got = server.recv_into(buffer)
+            except BlockingIOError:
+                assert server._holds
+            else:
+                break
+        assert buffer[:got] == content
+        assert max(calls) <= RECORDS_A_TURN
+
+    on_a_raw_stream(tmp_path, body)
+
+
+def test_what_is_left_after_a_call_of_its_owner_is_reported_as_readable(tmp_path: Path) -> None:
+    """A client that has read much reads on by itself, and not because the stream says that it is readable."""
+
+    async def body(client: RawClient) -> None:
+        server, done = client.server, asyncio.Event()
+        records = client.shake_hands(nothing)
+        buffer = memoryview(bytearray(4096))
+        with pytest.raises(BlockingIOError):
+            server.recv_into(buffer)
+        server.add_reader(server.fileno, done.set)
+        client.socket.sendall(b"".join(records.key_update(asks_for_one=False) for _ in range(2 * RECORDS_A_TURN)))
+        with pytest.raises(BlockingIOError):
+            server.recv_into(buffer)
+        await asyncio.wait_for(done.wait(), 10)
+        server.remove_reader(server.fileno)
+
+    on_a_raw_stream(tmp_path, body)
+
+
+def test_what_is_left_when_the_last_record_of_a_turn_fills_the_buffer_is_reported_as_readable(tmp_path: Path) -> None:
+    async def body(client: RawClient) -> None:
+        server, done = client.server, asyncio.Event()
+        records = client.shake_hands(nothing)
+        client.socket.sendall(b"".join(records.record(b"x") for _ in range(RECORDS_A_TURN + 1)))
+        assert server.recv_into(memoryview(bytearray(RECORDS_A_TURN))) == RECORDS_A_TURN
+        server.add_reader(server.fileno, done.set)
+        await asyncio.wait_for(done.wait(), 10)
+        server.remove_reader(server.fileno)
+
+    on_a_raw_stream(tmp_path, body)
+
+
 def test_answers_that_are_not_read_end_the_connection(tmp_path: Path) -> None:
     async def body(client: RawClient) -> None:
         server = client.server

@@ -436,10 +436,11 @@ async def test_a_renewal_has_its_time_from_the_responses_to_the_requests_before_
     world.connection.sent_responses = waiting
     world.clock.advance(120_000)
     assert not world.connection.closed
-    world.connection.sent_responses = handshake
     world.clock.advance(29_000)
+    world.connection.sent_responses = handshake
+    world.clock.advance(30_000)
     assert not world.connection.closed
-    world.clock.advance(1_000)
+    world.clock.advance(31_000)
     assert world.connection.closed == "the login was not complete after 30 s"
     assert counts(world)["failed_reauthentications"] == 1
 
@@ -450,6 +451,49 @@ async def test_malformed_bytes_in_a_login_are_its_failure_and_later_ones_are_not
     world.say("alice")
     assert not stage.fail_malformed("too large")
     assert not world.connection.closed and counts(world) == {"successful_authentications": 1}
+
+
+@on_world(MAX_SESSION_MS)
+async def test_requests_that_are_answered_within_the_time_of_a_renewal_count_as_well(world: World) -> None:
+    world.say("alice")
+    world.connection.sent_responses = world.ask()
+    handshake = world.send(SaslHandshakeRequest(mechanism="PLAIN"), 1)
+    world.clock.advance(29_900)
+    world.connection.sent_responses = handshake
+    world.clock.advance(200)
+    assert not world.connection.closed
+
+
+@on_world(MAX_SESSION_MS)
+async def test_a_renewal_that_waits_for_no_response_has_its_time_once(world: World) -> None:
+    world.say("alice")
+    world.connection.sent_responses = world.send(SaslHandshakeRequest(mechanism="PLAIN"), 1)
+    world.clock.advance(30_000)
+    assert world.connection.closed == "the login was not complete after 30 s"
+
+
+@on_world(MAX_SESSION_MS)
+async def test_malformed_bytes_in_a_renewal_are_its_failure(world: World) -> None:
+    stage = world.connection.on_request.__self__._stage
+    world.say("alice")
+    world.send(SaslHandshakeRequest(mechanism="PLAIN"), 1)
+    assert stage.fail_malformed("too large")
+    assert counts(world)["failed_reauthentications"] == 1
+    world.clock.advance(DELAY_MS)
+    assert world.connection.closed == "too large"
+
+
+@on_world()
+async def test_a_callback_that_ends_after_malformed_bytes_logs_nobody_in(world: World) -> None:
+    stage = world.connection.on_request.__self__._stage
+    slot = world.say("waiting alice")
+    assert stage.fail_malformed("too large")
+    world.gate.set()
+    await world.worked()
+    assert (world.connection.principal, counts(world)) == (ANONYMOUS, {"failed_authentications": 1})
+    assert slot not in world.connection.answers and world.connection.mutes
+    world.clock.advance(DELAY_MS)
+    assert world.connection.closed == "too large"
 
 
 @on_world(MAX_SESSION_MS)
