@@ -20,17 +20,22 @@ from kafka_py.wire.messages.alter_user_scram_credentials import (
 COUNT = 5_000
 
 
-def upsertion(iterations: int = 4096) -> ScramCredentialUpsertion:
+def upsertion(iterations: int = 4096, mechanism: int = 1) -> ScramCredentialUpsertion:
     return ScramCredentialUpsertion(
-        name="alice", mechanism=1, iterations=iterations, salt=b"salt", salted_password=b"password"
+        name="alice", mechanism=mechanism, iterations=iterations, salt=b"salt", salted_password=b"password"
     )
 
 
 @pytest.mark.parametrize(
-    ("last", "code"), [(4096, ErrorCode.DUPLICATE_RESOURCE), (1, ErrorCode.UNACCEPTABLE_CREDENTIAL)]
+    ("last", "code"),
+    [
+        (upsertion(), ErrorCode.DUPLICATE_RESOURCE),
+        (upsertion(mechanism=2), ErrorCode.DUPLICATE_RESOURCE),
+        (upsertion(iterations=1), ErrorCode.UNACCEPTABLE_CREDENTIAL),
+    ],
 )
 def test_very_many_changes_of_one_user_are_refused_in_turns(
-    monkeypatch: pytest.MonkeyPatch, last: int, code: ErrorCode
+    monkeypatch: pytest.MonkeyPatch, last: ScramCredentialUpsertion, code: ErrorCode
 ) -> None:
     derived: list[object] = []
     monkeypatch.setattr(handler, "credential_of", lambda *given: derived.append(given))
@@ -41,7 +46,7 @@ def test_very_many_changes_of_one_user_are_refused_in_turns(
         authorizer=SimpleNamespace(allows=lambda *_: True),
     )
     context: Any = SimpleNamespace(metrics=SimpleNamespace(count_error=lambda _name: None), principal="User:admin")
-    changes = [*(upsertion() for _ in range(COUNT)), upsertion(last)]
+    changes = [*(upsertion() for _ in range(COUNT)), last]
     request = AlterUserScramCredentialsRequest(deletions=[], upsertions=changes)
 
     async def run() -> None:
