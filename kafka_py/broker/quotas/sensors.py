@@ -93,8 +93,11 @@ class Budget(SampledRate):
             return 0
         return bounded(self.throttle_ms(self._limit, now_ms), self._longest_ms, self.window)
 
-    def admit(self, value: float, now_ms: float) -> int:
-        """As `charge`, for what is used within the limit only: it is not recorded where there is a throttle time."""
+    def admit(self, value: float, now_ms: float, _who: int) -> int:
+        """As `charge`, for what is used within the limit only: it is not recorded where there is a throttle time.
+
+        _who: the connection.
+        """
         time_ms = self.charge(value, now_ms)
         if time_ms:
             self.take_back(value, now_ms)
@@ -135,14 +138,14 @@ class EvenBudget(Budget):
 
     _even_ms: when all will be paid back; None while the samples decide alone. At most a window ahead, for what the
         samples have forgotten then is forgotten here too.
-    _turns: when those that were refused try again, in this order. No more than a window ahead either.
+    _turns: by connection, when those that were refused try again, in this order. No more than a window ahead either.
     """
 
     __slots__ = ("_even_ms", "_turns")
 
     def __init__(self, tags: Tags, window: Window, limit: float | None, longest_ms: float) -> None:
         self._even_ms: float | None = None
-        self._turns: list[float] = []
+        self._turns: dict[int, float] = {}
         super().__init__(tags, window, limit, longest_ms)
 
     def set_limit(self, limit: float | None) -> None:
@@ -169,14 +172,14 @@ class EvenBudget(Budget):
         self.enough = ALWAYS_ASK
         return max(time_ms, bounded(math.floor(even_ms - now_ms + 0.5), self._longest_ms, self.window))
 
-    def admit(self, value: float, now_ms: float) -> int:
-        limit, turns = self._limit, self._turns
+    def admit(self, value: float, now_ms: float, who: int) -> int:
+        limit, turns, sample_ms = self._limit, self._turns, self.window.sample_ms
         own_ms = value * 1000.0 / limit if limit and limit > 0 else 0.0
-        if not 0.0 < own_ms <= self.window.sample_ms / 2:  # the samples decide about the large: none waits for them
-            return super().admit(value, now_ms)
-        is_turn = bool(turns) and turns[0] < now_ms + 1.0  # throttle times are whole milliseconds
-        if is_turn:
-            del turns[0]
+        if not 0.0 < own_ms <= sample_ms / 2:  # the samples decide about the large: none waits for them
+            return super().admit(value, now_ms, who)
+        while turns and (first := next(iter(turns.items())))[1] < now_ms - sample_ms:  # it has left
+            del turns[first[0]]
+        is_turn = turns.pop(who, math.inf) < now_ms + 1.0  # throttle times are whole milliseconds
         time_ms = self.charge(value, now_ms)
         if self._even_ms is None:
             turns.clear()
@@ -187,9 +190,10 @@ class EvenBudget(Budget):
             return time_ms
         turn_ms = now_ms + time_ms
         if turns:
-            turn_ms = max(turn_ms, min(turns[-1] + own_ms, now_ms + self.window.length_ms))
-        turns.append(turn_ms)
-        return bounded(math.floor(turn_ms - now_ms + 0.5), self._longest_ms, self.window)
+            last_ms = max(next(reversed(turns.values())), now_ms)
+            turn_ms = max(turn_ms, min(last_ms + own_ms, now_ms + self.window.length_ms))
+        turns[who] = turn_ms
+        return bounded(math.ceil(turn_ms - now_ms), self._longest_ms, self.window)
 
     def take_back(self, value: float, now_ms: float) -> None:
         super().take_back(value, now_ms)

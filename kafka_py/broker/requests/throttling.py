@@ -276,7 +276,7 @@ class Throttling:
         if (fetch := mine.fetch) is not None:
             if now_ms < fetch.ends_ms and (total := fetch.total + size_bytes) <= fetch.enough:
                 fetch.total = total
-            elif fetch_ms := fetch.admit(size_bytes, now_ms):
+            elif fetch_ms := fetch.admit(size_bytes, now_ms, id(context.connection)):
                 over = longer(over, fetch_ms, self._fetch)
         if over is None:
             return False
