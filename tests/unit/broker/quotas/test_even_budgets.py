@@ -144,6 +144,28 @@ def test_nobody_is_admitted_before_whoever_waits_for_a_turn() -> None:
     assert budget.admit(0.1 * LIMIT, late_ms + 1.0, 1) == 0
 
 
+def test_a_turn_may_come_a_little_early() -> None:
+    budget = made()
+    budget.charge(10.1 * LIMIT, BEGAN_MS)
+    assert budget.admit(0.1 * LIMIT, BEGAN_MS + 11_050.0, 1) == 0
+    budget.charge(9.9 * LIMIT, BEGAN_MS + 11_050.0)
+    times = [budget.admit(0.2 * LIMIT, BEGAN_MS + 11_050.0, number) for number in (1, 2)]
+    assert times == [200, 400]
+    assert budget.admit(0.2 * LIMIT, BEGAN_MS + 11_249.6, 1) == 0
+
+
+def test_turns_end_where_the_samples_decide_alone_again() -> None:
+    budget = made()
+    budget.charge(10.1 * LIMIT, BEGAN_MS)
+    assert budget.admit(0.1 * LIMIT, BEGAN_MS + 11_050.0, 1) == 0
+    budget.charge(9.9 * LIMIT, BEGAN_MS + 11_050.0)
+    for number in range(8):
+        assert budget.admit(0.4 * LIMIT, BEGAN_MS + 11_050.0, number) > 0
+    total = budget.total
+    assert budget.admit(0.1 * LIMIT, BEGAN_MS + 13_200.0, 9) == 0
+    assert budget.total == total + 0.1 * LIMIT
+
+
 def test_what_is_refused_is_not_recorded() -> None:
     for budget in (made(), made(Budget)):
         budget.charge(10.5 * LIMIT, BEGAN_MS)
