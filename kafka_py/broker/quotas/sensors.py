@@ -93,6 +93,16 @@ class Budget(SampledRate):
             return 0
         return bounded(self.throttle_ms(self._limit, now_ms), self._longest_ms, self.window)
 
+    def admit(self, value: float, now_ms: float, _who: int) -> int:
+        """As `charge`, for what is used within the limit only: it is not recorded where there is a throttle time.
+
+        _who: the connection.
+        """
+        time_ms = self.charge(value, now_ms)
+        if time_ms:
+            self.take_back(value, now_ms)
+        return time_ms
+
     def take_back(self, value: float, now_ms: float) -> None:
         """What was just charged was not used after all."""
         self.record(-value, now_ms)
@@ -122,14 +132,21 @@ class EvenBudget(Budget):
     used since then is paid back at the limit. Clients that stay within the limit never notice, and whoever leaves
     his budget unused for the time of a sample is measured by the samples alone again.
 
+    What is refused is tried again, and an even rate allows one of them at a time. If all connections of a client tried
+    at that moment, the one with the shortest way would have all of it and the others nothing, so they take turns: each
+    that is refused waits for those before it, and nobody is admitted while others wait but who comes in a turn.
+
     _even_ms: when all will be paid back; None while the samples decide alone. At most a window ahead, for what the
-    samples have forgotten then is forgotten here too.
+        samples have forgotten then is forgotten here too.
+    _turns: by connection, when those that were refused try again, in this order. No more than a window ahead either; None
+        before the first one.
     """
 
-    __slots__ = ("_even_ms",)
+    __slots__ = ("_even_ms", "_turns")
 
     def __init__(self, tags: Tags, window: Window, limit: float | None, longest_ms: float) -> None:
         self._even_ms: float | None = None
+        self._turns: dict[int, float] | None = None
         super().__init__(tags, window, limit, longest_ms)
 
     def set_limit(self, limit: float | None) -> None:
@@ -155,6 +172,30 @@ class EvenBudget(Budget):
         self._even_ms = even_ms = min(even_ms, now_ms + self.window.length_ms)
         self.enough = ALWAYS_ASK
         return max(time_ms, bounded(math.floor(even_ms - now_ms + 0.5), self._longest_ms, self.window))
+
+    def admit(self, value: float, now_ms: float, who: int) -> int:
+        limit, turns, sample_ms = self._limit, self._turns or {}, self.window.sample_ms
+        own_ms = value * 1000.0 / limit if limit and limit > 0 else 0.0
+        if not 0.0 < own_ms <= sample_ms / 2:  # the samples decide about the large: none waits for them
+            return super().admit(value, now_ms, who)
+        while turns and (first := next(iter(turns.items())))[1] < now_ms - sample_ms:  # it has left
+            del turns[first[0]]
+        is_turn = turns.pop(who, math.inf) < now_ms + 1.0  # throttle times are whole milliseconds
+        time_ms = self.charge(value, now_ms)
+        if self._even_ms is None:
+            turns.clear()
+        if not time_ms and (is_turn or not turns):
+            return 0
+        self.take_back(value, now_ms)
+        if self._even_ms is None:
+            return time_ms
+        turn_ms = now_ms + time_ms
+        if turns:
+            last_ms = max(next(reversed(turns.values())), now_ms)
+            turn_ms = max(turn_ms, min(last_ms + own_ms, now_ms + self.window.length_ms))
+        turns[who] = turn_ms
+        self._turns = turns
+        return bounded(math.ceil(turn_ms - now_ms), self._longest_ms, self.window)
 
     def take_back(self, value: float, now_ms: float) -> None:
         super().take_back(value, now_ms)

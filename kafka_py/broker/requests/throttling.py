@@ -272,14 +272,15 @@ class Throttling:
                 request.total = total
             elif time_ms := request.charge(used, now_ms):
                 over = time_ms, self.request
+        fetch_ms = 0
         if (fetch := mine.fetch) is not None:
             if now_ms < fetch.ends_ms and (total := fetch.total + size_bytes) <= fetch.enough:
                 fetch.total = total
-            else:
-                over = longer(over, fetch.charge(size_bytes, now_ms), self._fetch)
+            elif fetch_ms := fetch.admit(size_bytes, now_ms, id(context.connection)):
+                over = longer(over, fetch_ms, self._fetch)
         if over is None:
             return False
-        if fetch is not None:
+        if fetch is not None and not fetch_ms:
             fetch.take_back(size_bytes, now_ms)
         self._throttle(context, make_empty(), *over)
         return True

@@ -86,7 +86,7 @@ class ConfigChanges:
             _log.info("The passwords among the dynamic settings are encrypted with password.encoder.secret now")
         self._live.set_cluster_wide(await self._broker_overrides(DEFAULT_ENTITY))
         plain = await passwords.decoded(own)
-        self._live.set_own(plain, await passwords.looked_up(plain))
+        self._live.set_own(plain, await passwords.found(plain))
         await self._on_broker_config(self._live.current)
 
     async def load_topics(self) -> None:

@@ -73,6 +73,17 @@ class DynamicPasswords:
         found = await asyncio.to_thread(resolved, {**self._providers, **references})
         return {**plain, **{name: found[name] for name in references}}
 
+    async def found(self, plain: Mapping[str, str]) -> dict[str, str]:
+        """As looked_up; those that cannot be looked up are logged and left out."""
+        values = dict(plain)
+        for name, text in plain.items():
+            try:
+                values.update(await self.looked_up({name: text}))
+            except ConfigError as error:
+                _log.error("The dynamic setting %s is ignored: %s", name, error.detail)
+                del values[name]
+        return values
+
     async def re_encoded(self, stored: Mapping[str, str]) -> dict[str, str] | None:
         """The overrides with the passwords that the old secret opens encrypted with the new one; None if none is."""
         old, new = self._old_encoder, self._encoder

@@ -42,10 +42,10 @@ class LiveConfig:
     def set_own(self, overrides: Mapping[str, str], values: Mapping[str, str] | None = None) -> BrokerConfig:
         """Replaces the settings of this broker; returns the resulting table.
 
-        values: the same with references looked up, where there are any.
+        values: the same with references looked up, where there are any, and without those that cannot be looked up.
         """
         self.own = self._accepted(overrides, is_default=False)
-        self._own_values = self.own if values is None else {name: values[name] for name in self.own}
+        self._own_values = self.own if values is None else {name: values[name] for name in self.own if name in values}
         return self._build()
 
     def overrides(self) -> dict[str, str]:

@@ -225,6 +225,15 @@ def test_a_password_may_be_a_reference_to_a_file(
         await broker.store.configs.announce_change("brokers/0")
         await broker.until(lambda: "A dynamic setting cannot be applied: Could not read" in everything_logged.text)
         assert broker.server.node.live_config.current.originals[name] == f"{SECRET}-2"
+        await broker.store.configs.change("brokers/0", {
+            **await broker.store.configs.of_entity("brokers/0"), "log.cleaner.threads": "2"
+        })  # fmt: skip
+        await broker.stop()
+        await broker.start()  # as Apache's does, with what can be used
+        live = broker.server.node.live_config
+        assert name not in live.current.originals and live.own[name] == reference
+        assert live.current.log_cleaner_threads == 2
+        assert f"The dynamic setting {name} is ignored: Could not read" in everything_logged.text
         answer = await described(broker, "0")
         assert SECRET not in everything_logged.text and SECRET not in repr(answer)
 

@@ -56,7 +56,7 @@ async def handle(
         result = AlterUserScramCredentialsResult(user=user, error_code=ErrorCode.NONE, error_message=None)
         results.append(result)
         try:
-            await _alter(node, user, those)
+            await _alter(node, user, those, turn)
             _log.info("SCRAM credentials of user %s changed by %s", user, context.principal)
         except Exception as failure:  # an error of this user only
             error = error_of(failure, _log, f"The SCRAM credentials of user {user} are not changed")
@@ -65,9 +65,9 @@ async def handle(
     return AlterUserScramCredentialsResponse(throttle_time_ms=0, results=results)
 
 
-async def _alter(node: Node, user: str, changes: Iterable[ScramChange]) -> None:
+async def _alter(node: Node, user: str, changes: Iterable[ScramChange], turn: Turn) -> None:
     """Raises KafkaError."""
-    credentials = _checked(changes)
+    credentials = await _checked(changes, turn)
     entity = entity_path(("users", user))
 
     async def edit(present: Mapping[str, str]) -> dict[str, str]:
@@ -88,35 +88,44 @@ async def _alter(node: Node, user: str, changes: Iterable[ScramChange]) -> None:
             error_of(failure, _log, f"The credentials of {entity} are stored, but could not be applied at once")
 
 
-def _checked(changes: Iterable[ScramChange]) -> dict[str, str | None]:
+async def _checked(changes: Iterable[ScramChange], turn: Turn) -> dict[str, str | None]:
     """The text to store for each mechanism, None to delete it. Raises KafkaError for the first illegal change.
 
-    Only where all are legal it matters whether two of them are for the same credential.
+    Only where all are legal it matters whether two of them are for the same credential. Keys are derived after that:
+    a request may have very many changes of one credential.
     """
-    texts = [_checked_change(change) for change in changes]
-    credentials = dict(texts)
-    if len(credentials) < len(texts):
+    legal: dict[str, ScramChange] = {}
+    is_twice = False
+    for change in changes:
+        await turn.maybe_yield()
+        mechanism = _mechanism_of(change)
+        is_twice = is_twice or mechanism in legal
+        legal[mechanism] = change
+    if is_twice:
         text = "A user credential cannot be altered twice in the same request"
         raise KafkaError(ErrorCode.DUPLICATE_RESOURCE, text)
-    return credentials
+    return {mechanism: _text_of(mechanism, change) for mechanism, change in legal.items()}
 
 
-def _checked_change(change: ScramChange) -> tuple[str, str | None]:
+def _mechanism_of(change: ScramChange) -> str:
+    """Raises KafkaError for an illegal change."""
     if not change.name:
         raise KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
     mechanism = _MECHANISMS.get(change.mechanism)
     if mechanism is None:
         raise KafkaError(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
-    return mechanism, _text_of(mechanism, change)
-
-
-def _text_of(mechanism: str, change: ScramChange) -> str | None:
     if isinstance(change, ScramCredentialDeletion):
-        return None
+        return mechanism
     if change.iterations < LEAST_ITERATIONS:
         raise KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
     if change.iterations > MOST_ITERATIONS:
         raise KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
     if not change.salted_password:  # anyone could make the proofs of its keys; Java refuses empty keys
         raise KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "The salted password is empty")
+    return mechanism
+
+
+def _text_of(mechanism: str, change: ScramChange) -> str | None:
+    if isinstance(change, ScramCredentialDeletion):
+        return None
     return credential_of(mechanism, bytes(change.salted_password), bytes(change.salt), change.iterations).text()

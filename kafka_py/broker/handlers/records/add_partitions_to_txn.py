@@ -57,6 +57,7 @@ async def _in_turns(node: Node, context: RequestContext, request: AddPartitionsT
     turn = Turn(node.clock)
     checked = _Checked(node, context)
     for topic in request.topics:
+        await turn.maybe_yield()
         for some in _slices(topic.partitions):
             checked.take(topic.name, some)
             await turn.maybe_yield()
@@ -73,6 +74,7 @@ async def _in_turns(node: Node, context: RequestContext, request: AddPartitionsT
         code = code_of(context, await replied, ADD_PARTITIONS_TO_TXN_FENCED)
     results: list[AddPartitionsToTxnTopicResult] = []
     for topic in request.topics:
+        await turn.maybe_yield()
         result = AddPartitionsToTxnTopicResult(name=topic.name, results=[])
         results.append(result)
         for some in _slices(topic.partitions):

@@ -52,3 +52,20 @@ def test_very_many_partitions_are_checked_and_answered_in_turns() -> None:
         assert rows == [(name, number, 0) for name in ("a", "b") for number in range(COUNT // 2)]
 
     run_virtual(run())
+
+
+def test_very_many_topics_without_partitions_are_answered_in_turns() -> None:
+    async def run() -> None:
+        def add_partitions(_id: str, _request: AddPartitions, answer: Any) -> None:
+            answer(TransactionReply(ErrorCode.NONE))
+
+        topics = [AddPartitionsToTxnTopic(name=str(number), partitions=[]) for number in range(COUNT)]
+        request = AddPartitionsToTxnRequest(transactional_id="tx", producer_id=1, producer_epoch=0, topics=topics)
+        context: Any = SimpleNamespace(api_version=3)
+        task, turns = asyncio.ensure_future(handle(node_of(add_partitions), context, request)), 0  # type: ignore[arg-type]
+        while not task.done():
+            turns += 1
+            await asyncio.sleep(0)
+        assert turns > 2 * COUNT
+
+    run_virtual(run())

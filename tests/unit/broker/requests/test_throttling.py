@@ -16,6 +16,7 @@ from kafka_py.base.timers import Timer, Timers
 from kafka_py.broker.observe.metrics import AllRequestMetrics
 from kafka_py.broker.quotas.client_quotas import ClientQuotas
 from kafka_py.broker.quotas.quota_keys import QuotaEntity
+from kafka_py.broker.quotas.sensors import EvenBudget
 from kafka_py.broker.requests.dispatch import Dispatcher
 from kafka_py.broker.requests.fetch_sizes import fetch_response_bytes, sizing
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, EncodedResponse, RequestContext
@@ -484,6 +485,23 @@ def fetching(world: World, client_id: str = "c") -> Any:
         api=SimpleNamespace(key=ApiKey.FETCH, name="Fetch"), correlation_id=77, exchange=None, large_request=None,
         has_short_answer=True, answered_s=0.0, received_s=0.0, request_bytes=10,
     )  # fmt: skip
+
+
+def test_each_connection_of_a_client_has_its_own_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(consumer_byte_rate=1.0)
+    asked: list[int] = []
+
+    def admit(_budget: Any, _value: float, _now_ms: float, who: int) -> int:
+        asked.append(who)
+        return 0
+
+    monkeypatch.setattr(EvenBudget, "admit", admit)
+    connections = [SimpleNamespace(principal=ANONYMOUS, budgets=None) for _ in range(2)]
+    for connection in (*connections, *connections):
+        context = fetching(world)
+        context.connection = connection
+        assert not world.node.throttling.refuses_fetch(context, 100, FetchResponse)
+    assert asked[:2] == asked[2:] and asked[0] != asked[1]
 
 
 def test_a_connection_may_produce_and_fetch_under_several_client_ids() -> None:
