@@ -62,7 +62,8 @@ def test_very_many_topics_without_partitions_are_answered_in_turns() -> None:
         topics = [AddPartitionsToTxnTopic(name=str(number), partitions=[]) for number in range(COUNT)]
         request = AddPartitionsToTxnRequest(transactional_id="tx", producer_id=1, producer_epoch=0, topics=topics)
         context: Any = SimpleNamespace(api_version=3)
-        task, turns = asyncio.ensure_future(handle(node_of(add_partitions), context, request)), 0  # type: ignore[arg-type]
+        answering: Any = handle(node_of(add_partitions), context, request)
+        task, turns = asyncio.ensure_future(answering), 0
         while not task.done():
             turns += 1
             await asyncio.sleep(0)
