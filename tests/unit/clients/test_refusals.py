@@ -10,11 +10,13 @@ import pytest
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients import AsyncConsumer, AsyncProducer
 from kafka_py.clients.environment import ClientEnvironment
-from kafka_py.clients.errors import AuthenticationError
+from kafka_py.clients.errors import AuthenticationError, TransactionFailed
 from kafka_py.clients.metadata import Node
 from kafka_py.net.connection_failures import AuthenticationFailed, ConnectionLost
+from kafka_py.testing.fakes.fake_cluster import CUT_AFTER
 from kafka_py.testing.fakes.memory_wire import MemoryCluster, MemoryWires
 from kafka_py.testing.virtual_time import run_virtual, virtual_clock
+from kafka_py.wire.apis import ApiKey
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -160,3 +162,26 @@ def test_a_join_that_was_refused_leaves_no_error_that_nobody_took(caplog: pytest
     play(run())
     gc.collect()
     assert "never retrieved" not in caplog.text
+
+
+def test_no_sequence_of_a_batch_that_may_be_stored_is_used_again_after_a_refusal() -> None:
+    """Where brokers give no next epoch: its leader would take the next transaction's batch for a duplicate."""
+    world = World()
+    world.cluster.versions = {ApiKey.INIT_PRODUCER_ID: 2}
+
+    async def run() -> None:
+        settings = {**world.settings, "transactional.id": "tx"}
+        async with AsyncProducer(settings, environment=world.environment()) as producer:
+            await producer.init_transactions()
+            await producer.begin_transaction()
+            await (await producer.send("t", b"first", partition=1))
+            world.cluster.fail(ApiKey.PRODUCE, CUT_AFTER)
+            world.refusing = {1}
+            with pytest.raises(AuthenticationError, match="a wrong password"):
+                await (await producer.send("t", b"stored", partition=1))
+            assert world.cluster.log("t", 1).values() == [b"first", b"stored"]
+            world.refusing = set()
+            with pytest.raises(TransactionFailed, match="close the producer"):
+                await producer.abort_transaction()
+
+    play(run())
