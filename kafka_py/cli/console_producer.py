@@ -191,6 +191,7 @@ def produce(
                 send_one_by_one(reader, producer, options.topic)
             else:
                 send_all(reader, producer, options.topic, failures)
+        failures.raise_refusal()  # of records that were handed over when the last line was read
     finally:
         failures.report_counts()
 

@@ -83,6 +83,8 @@ class Cluster:
         self._rng = environment.chance.generator()
         self._listeners: list[Callable[[ClusterView], None]] = []
         self._on_refused: list[Callable[[AuthenticationError], None]] = []
+        self._silent: set[int] = set()
+        """Brokers that refused this client or were unreachable, since one of them has answered."""
         self._waiters: list[asyncio.Future[None]] = []
         self._needed = asyncio.Event()
         self._hurry = asyncio.Event()
@@ -107,9 +109,10 @@ class Cluster:
         self._listeners.append(listener)
 
     def on_refused(self, listener: Callable[[AuthenticationError], None]) -> None:
-        """Calls `listener` when a broker that was asked for metadata refuses this client, whoever waits for metadata.
+        """Calls `listener` when this client is shut out, whoever waits for metadata.
 
-        A client at work has all it needs, so that nobody waits; what it does next is of no use all the same.
+        That is: a broker that was asked for metadata refuses it, and all others have failed since one has answered. A
+        client at work has all it needs, so that nobody waits; what it does next is of no use all the same.
         """
         self._on_refused.append(listener)
 
@@ -177,8 +180,9 @@ class Cluster:
             self._failed(error)
             if isinstance(error, AuthenticationError):  # who waits is not helped by waiting
                 _fail(waiters, error)
-                for listener in self._on_refused:
-                    self.supervisor.call("listener to refusals", partial(listener, error))
+                if self._silent.issuperset(self.view.nodes):  # else the next one that is asked may accept it
+                    for listener in self._on_refused:
+                        self.supervisor.call("listener to refusals", partial(listener, error))
         else:
             self._last_error = None
             for waiter in waiters:
@@ -265,11 +269,18 @@ class Cluster:
         failure = KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, "no broker is known")
         for node in self._by_load():
             try:
-                return await self._send_to(node, request, timeout_ms)
+                answer = await self._send_to(node, request, timeout_ms)
+            except AuthenticationError:
+                self._silent.add(node.id)
+                raise
             except KafkaError as error:
                 if error.code is not ErrorCode.NETWORK_EXCEPTION:
                     raise
+                self._silent.add(node.id)
                 failure = error
+            else:
+                self._silent.clear()
+                return answer
         raise failure
 
     async def _resolve(self) -> None:

@@ -140,7 +140,7 @@ def send_all(producer: Producer, options: argparse.Namespace, payloads: Sequence
 
 
 def measure(producer: Producer, options: argparse.Namespace, payloads: Sequence[bytes]) -> Latencies:
-    """Sends all records and reports on them; with --csv, standard output has nothing but that."""
+    """Sends all records and reports on them; with --csv, standard output has nothing but that. Raises as send_all."""
 
     def now_ms() -> float:
         return time.monotonic() * 1000
@@ -157,6 +157,8 @@ def measure(producer: Producer, options: argparse.Namespace, payloads: Sequence[
     try:
         send_all(producer, options, payloads, latencies, now_ms)
         producer.flush()
+        if latencies.refusal is not None:
+            raise latencies.refusal
         latencies.finish()
     finally:
         progress.end()

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from kafka_py.base.chance import Chance
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
+from kafka_py.net.connection_failures import ConnectionLost
 from kafka_py.security.sasl.callbacks import load_callback
 from kafka_py.security.sasl.client_login import ClientLogin, MakeMechanism, always
 from kafka_py.security.sasl.jaas import LoginModule
@@ -146,14 +147,16 @@ class CallbackTokens:
         self._under_way: asyncio.Task[Any] | None = None
 
     async def __call__(self) -> BearerToken:
-        """Raises KafkaError(SASL_AUTHENTICATION_FAILED); OSError where another try may succeed."""
+        """Raises KafkaError(SASL_AUTHENTICATION_FAILED); ConnectionLost where another try may succeed."""
         if self._under_way is None or self._under_way.done():
             self._under_way = asyncio.get_running_loop().create_task(self._ask())
             self._under_way.add_done_callback(_note_as_retrieved)  # who waited may have gone
         try:
             found = await asyncio.shield(self._under_way)
-        except (KafkaError, OSError):
+        except KafkaError:
             raise
+        except OSError as error:  # not as it is: the reader of an errno or a time-out would look at the broker
+            raise ConnectionLost(f"{self._named} gave no token: {error or type(error).__name__}") from error
         except Exception as error:
             _log.debug("%s failed", self._named, exc_info=True)
             text = f"{self._named} gave no token: {type(error).__name__}: {error}"

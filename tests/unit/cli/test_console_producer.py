@@ -117,6 +117,31 @@ def test_a_producer_that_brokers_refuse_does_not_try_every_line(capsys):
     assert [value for _, _, value in producer.sent] == [b"ok", b"refused"]
 
 
+class LateProducer:
+    """Brokers refuse it when it is closed: what waits fails then."""
+
+    def __init__(self, _properties):
+        self.callbacks = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for callback in self.callbacks:
+            callback(None, AuthenticationError("a wrong password"))
+
+    def send(self, _topic, _value, _key=None, callback=None):
+        self.callbacks.append(callback)
+
+
+def test_a_refusal_after_the_last_line_counts_too(monkeypatch, capsys):
+    monkeypatch.setattr("kafka_py.clients.producer.producer.Producer", LateProducer)
+    options = console_producer.parser().parse(BASE)
+    with pytest.raises(AuthenticationError, match="a wrong password"):
+        console_producer.produce({}, options, Reader(b"1", b"2"))
+    assert "2 messages to topic t were not sent: a wrong password" in capsys.readouterr().err
+
+
 def test_with_sync_the_first_failure_ends_it():
     producer = FakeProducer()
     with pytest.raises(KafkaError, match="late"):

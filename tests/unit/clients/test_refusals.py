@@ -7,24 +7,31 @@ from typing import Any
 
 import pytest
 
+from kafka_py.base.chance import Chance
 from kafka_py.base.ids import TopicPartition
 from kafka_py.clients import AsyncConsumer, AsyncProducer
 from kafka_py.clients.environment import ClientEnvironment
-from kafka_py.clients.errors import AuthenticationError
+from kafka_py.clients.errors import AuthenticationError, TransactionFailed
 from kafka_py.clients.metadata import Node
 from kafka_py.net.connection_failures import AuthenticationFailed, ConnectionLost
+from kafka_py.testing.fakes.fake_cluster import CUT_AFTER
 from kafka_py.testing.fakes.memory_wire import MemoryCluster, MemoryWires
 from kafka_py.testing.virtual_time import run_virtual, virtual_clock
+from kafka_py.wire.apis import ApiKey
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
 class World:
-    """Two brokers that lead a partition each. refusing, down: node ids that refuse logins, or take no connection."""
+    """Two brokers that lead a partition each, or more. refusing, down: node ids that refuse logins, or connections.
 
-    def __init__(self) -> None:
-        self.cluster = MemoryCluster(2)
+    seed: of the client's choice among brokers.
+    """
+
+    def __init__(self, brokers: int = 2, seed: int = 1) -> None:
+        self.cluster = MemoryCluster(brokers)
         self.cluster.create_topic("t", 2)
+        self.seed = seed
         self.wires = MemoryWires(self.cluster)
         self.refused = 0
         self.refusing: set[int] = set()
@@ -32,7 +39,7 @@ class World:
         self.settings = {"bootstrap.servers": "h:9092", "retry.backoff.ms": 10, "reconnect.backoff.ms": 10}
 
     def environment(self) -> ClientEnvironment:
-        return ClientEnvironment(virtual_clock(), connect=self._connect)
+        return ClientEnvironment(virtual_clock(), Chance(self.seed), connect=self._connect)
 
     async def _connect(self, node: Node, timeout_ms: float) -> Any:
         if node.id in self.refusing or (node.id < 0 and self.refusing):
@@ -84,6 +91,61 @@ def test_what_waits_for_an_unreachable_leader_fails_where_the_others_refuse() ->
             async with asyncio.timeout(20):
                 with pytest.raises(AuthenticationError, match="a wrong password"):
                     await waiting
+
+    play(run())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_waits_for_a_leader_that_restarts_does_not_fail_where_one_of_the_others_refuses(seed: int) -> None:
+    """As in a change of certificates that goes wrong for one broker: the third one has the metadata."""
+    world = World(brokers=3, seed=seed)
+
+    async def run() -> None:
+        async with AsyncProducer(world.settings, environment=world.environment()) as producer:
+            await producer.partitions_for("t")
+            world.refusing, world.down = {1}, {0}
+            world.cut(0, 1, 2)
+            waiting = await producer.send("t", b"v", partition=0)
+            await asyncio.sleep(3)
+            world.down = set()
+            async with asyncio.timeout(5):
+                await waiting
+
+    play(run())
+
+
+def test_a_consumer_is_not_told_of_one_broker_that_refuses_where_another_has_the_metadata() -> None:
+    for seed in range(4):
+        world = World(brokers=3, seed=seed)
+
+        async def run(world: World = world) -> None:
+            async with AsyncConsumer(world.settings, environment=world.environment()) as consumer:
+                await consumer.assign([A])
+                await consumer.seek(A, 0)
+                await consumer.poll(0.1)
+                world.refusing, world.down = {1}, {0}
+                world.cut(0, 1, 2)
+                assert not await consumer.poll(3.0)
+
+        play(run())
+
+
+def test_a_refusal_is_over_when_another_call_has_connected() -> None:
+    world = World(brokers=1)
+
+    async def run() -> None:
+        settings = {**world.settings, "retry.backoff.ms": 1000}
+        async with AsyncConsumer(settings, environment=world.environment()) as consumer:
+            await consumer.assign([A])
+            await consumer.seek(A, 0)
+            await consumer.poll(0.1)
+            world.refusing = {0}
+            world.cut(0)
+            await asyncio.sleep(1.5)
+            world.refusing = set()
+            assert await consumer.end_offsets([A]) == {A: 0}  # while the fetcher waits before it tries again
+            await asyncio.sleep(3)
+            assert not await consumer.poll(1.0)
 
     play(run())
 
@@ -160,3 +222,26 @@ def test_a_join_that_was_refused_leaves_no_error_that_nobody_took(caplog: pytest
     play(run())
     gc.collect()
     assert "never retrieved" not in caplog.text
+
+
+def test_no_sequence_of_a_batch_that_may_be_stored_is_used_again_after_a_refusal() -> None:
+    """Where brokers give no next epoch: its leader would take the next transaction's batch for a duplicate."""
+    world = World()
+    world.cluster.versions = {ApiKey.INIT_PRODUCER_ID: 2}
+
+    async def run() -> None:
+        settings = {**world.settings, "transactional.id": "tx"}
+        async with AsyncProducer(settings, environment=world.environment()) as producer:
+            await producer.init_transactions()
+            await producer.begin_transaction()
+            await (await producer.send("t", b"first", partition=1))
+            world.cluster.fail(ApiKey.PRODUCE, CUT_AFTER)
+            world.refusing = {1}
+            with pytest.raises(AuthenticationError, match="a wrong password"):
+                await (await producer.send("t", b"stored", partition=1))
+            assert world.cluster.log("t", 1).values() == [b"first", b"stored"]
+            world.refusing = set()
+            with pytest.raises(TransactionFailed, match="close the producer"):
+                await producer.abort_transaction()
+
+    play(run())

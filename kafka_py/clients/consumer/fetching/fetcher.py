@@ -153,6 +153,7 @@ class Fetcher:
         if connection is None:
             self._run(self._connect_then_step(node_id))
             return
+        self._held.node_works(node_id)  # it may be a request for metadata that has opened the connection
         try:
             self._send(node_id, connection, session)
         except BaseException as error:

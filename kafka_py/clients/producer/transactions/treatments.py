@@ -140,7 +140,11 @@ def is_refusal(code: ErrorCode) -> bool:
 
     The sequence of such a batch may be used again by a producer that cannot have another epoch.
     """
-    return not code.retriable and code not in (ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.UNKNOWN_PRODUCER_ID)
+    return not code.retriable and code not in (
+        ErrorCode.UNKNOWN_SERVER_ERROR,
+        ErrorCode.UNKNOWN_PRODUCER_ID,
+        ErrorCode.SASL_AUTHENTICATION_FAILED,  # of a connection: the attempt before it may be stored
+    )
 
 
 _ORDER = (FATAL, FENCED, FIND_COORDINATOR, RETRY, RENEW, ABORT)

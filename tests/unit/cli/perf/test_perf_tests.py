@@ -139,6 +139,19 @@ def test_a_producer_that_brokers_refuse_does_not_try_every_record():
     assert producer.calls == 1
 
 
+def test_a_refusal_after_the_last_record_counts_too():
+    class LateProducer:
+        def send(self, _topic, _value, callback):
+            self.callback = callback
+
+        def flush(self):
+            self.callback(None, AuthenticationError("a wrong password"))
+
+    options = producer_perf_test.parser().parse([*PRODUCE, "--record-size", "1"])
+    with pytest.raises(AuthenticationError, match="a wrong password"):
+        producer_perf_test.measure(LateProducer(), options, [b"x"])
+
+
 def test_a_payload_is_random_capitals():
     options = producer_perf_test.parser().parse([*PRODUCE, "--record-size", "50"])
     (payload,) = producer_perf_test.payloads_of(options)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.net.connection_failures import ConnectionLost
 from kafka_py.security.sasl.client_settings import CallbackTokens
 from kafka_py.security.sasl.oauth_tokens import BearerToken
 
@@ -75,9 +76,12 @@ def test_a_function_that_fails_ends_the_login_and_is_named(wrong: Callable[[], A
     assert "a.b.c" not in failed.value.message  # it may be the secret
 
 
-def test_a_network_error_is_left_for_another_try() -> None:
-    def lose() -> BearerToken:
-        raise ConnectionError("away")
+@pytest.mark.parametrize("error", [ConnectionError("away"), TimeoutError(110, "away"), OSError(111, "away")])
+def test_a_network_error_is_left_for_another_try_and_is_not_said_to_be_one_of_the_broker(error: OSError) -> None:
+    """The connection that logs in would take an errno for its own, and a time-out for the end of its time."""
 
-    with pytest.raises(ConnectionError, match="away"):
+    def lose() -> BearerToken:
+        raise error
+
+    with pytest.raises(ConnectionLost, match=rf"{__name__}:get_token \({SETTING}\) gave no token: .*away"):
         asyncio.run(asked(lose)())

@@ -153,7 +153,10 @@ def test_a_refused_batch_whose_first_attempt_may_be_stored_is_fatal_where_there_
     assert world.transactions.state is ProducerTransactionState.FATAL_ERROR
 
 
-@pytest.mark.parametrize("code", [ErrorCode.REQUEST_TIMED_OUT, ErrorCode.UNKNOWN_SERVER_ERROR])
+@pytest.mark.parametrize(
+    "code",
+    [ErrorCode.REQUEST_TIMED_OUT, ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.SASL_AUTHENTICATION_FAILED],
+)
 def test_a_batch_that_may_be_stored_is_fatal_where_there_is_no_other_epoch(code: ErrorCode) -> None:
     world, [first, *_] = three_sent()
     world.transactions.can_renew = False
