@@ -66,7 +66,6 @@ CLASSIC = {
     "kafka_py.net": "kafka.network.SocketServer",
     "kafka_py.net.client": "org.apache.kafka.clients.NetworkClient",
     "kafka_py.net.connection": "kafka.network.Processor",
-    "kafka_py.net.connection_services": "kafka.network.Processor",
     "kafka_py.net.listener": "kafka.network.Acceptor",
     "kafka_py.replication": "kafka.server.ReplicaManager",
     "kafka_py.zk": "kafka.zookeeper.ZooKeeperClient",

@@ -84,7 +84,7 @@ async def test_a_frame_that_is_too_large_for_its_api_ends_the_connection_before_
     lines: list[str] = []
     handler = logging.Handler()
     handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
-    logger = logging.getLogger("kafka_py.net.connection_services")
+    logger = logging.getLogger("kafka_py.net.connection")
     logger.addHandler(handler)
     try:
         assert await send_raw(broker, struct.pack(">i", 50_000_000) + metadata) == b"closed:"
