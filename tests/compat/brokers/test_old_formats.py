@@ -44,7 +44,7 @@ TOPICS: dict[str, dict[str, str]] = {
     "format-1-plain": {"message.format.version": "0.10.2", "compression.type": "uncompressed"},
     "format-1-compacted": {"message.format.version": "0.10.2", "cleanup.policy": "compact"},
     "format-2-compacted": {"cleanup.policy": "compact"},
-    "format-1-bounded": {"message.format.version": "0.10.2", "message.timestamp.difference.max.ms": "1800000"},
+    "format-1-bounded": {"message.format.version": "0.10.2", "message.timestamp.difference.max.ms": "10800000"},
     "format-2-small": {"max.message.bytes": "150"},
 }
 
@@ -78,7 +78,7 @@ def broken(data: bytes) -> bytes:
 
 def old_records() -> bytes:
     builder = LegacyBuilder(1)
-    builder.append(NOW - 3_600_000, b"key", b"value")
+    builder.append(NOW - 4 * 3_600_000, b"key", b"value")
     return builder.build()
 
 
