@@ -110,11 +110,6 @@ class QuotaManager(Generic[B]):
                 self._budgets[tags] = budget
         self._full_at = max(MOST_BUDGETS, len(self._budgets) + _LOOKED_AT_WHEN_FULL)
 
-    def most_at_once(self, client: Client) -> float | None:
-        """How much one response may have so that it can be sent at all under the limit; None without one."""
-        limit = self.budget_of(client).limit
-        return None if limit is None else limit * self.window.shortest_s
-
     def set_limit(self, entity: QuotaEntity, limit: float | None) -> bool:
         """Sets or removes the limit of an entity; when True is returned, `resetting_limits` must follow."""
         is_changed = self.limits.set_limit(entity, limit)

@@ -138,7 +138,7 @@ class EvenBudget(Budget):
 
     _even_ms: when all will be paid back; None while the samples decide alone. At most a window ahead, for what the
         samples have forgotten then is forgotten here too.
-    _turns: by connection, when those that were refused try again, in this order. No more than a window ahead either.
+    _turns: by connection, when those that were refused try again, in this order; they too are at most a window ahead.
         None before the first one.
     """
 

@@ -20,7 +20,6 @@ from kafka_py.broker.settings.live_config import LiveConfig
 from kafka_py.broker.settings.setting_names import Misplaced, check_value, is_stored_password, misplaced
 from kafka_py.log.model.configs import LogConfig
 from kafka_py.net.endpoints import listening_of
-from kafka_py.net.limits import listener_limits
 
 LISTENER_SETTINGS = frozenset({"listeners", "advertised.listeners", "listener.security.protocol.map"})
 """The settings of listeners, which are dynamic."""
@@ -142,7 +141,6 @@ def check_broker(
     both = {**overrides, **live.own} if is_default else {**live.cluster_wide, **overrides}
     after = live.static.override(both)
     _check_pools(live.current, after, overrides)
-    listener_limits(after, [endpoint.listener_name for endpoint in listening_of(after).listeners])
     if not is_default and not LISTENER_SETTINGS.isdisjoint({*overrides, *live.own}):
         check_listeners(live.current, after)
 

@@ -122,7 +122,7 @@ class AdminCore:
         return True
 
     def _unreachable(self, error: KafkaError) -> ClientTimeout:
-        """What the last attempt met may be no more than the end of the time: says also what is wrong otherwise."""
+        """The last attempt may only have met the end of the time: the error also says what is wrong otherwise."""
         trouble = self.cluster.trouble
         more = "" if trouble.endswith(str(error)) else trouble
         return ClientTimeout(f"no broker was reachable in time: {error}{more}")

@@ -317,7 +317,7 @@ async def test_limits_stay_over_a_restart(broker: LocalBroker) -> None:
     )
     await broker.stop()
     await broker.start()
-    assert quotas(broker).fetch.most_at_once((ANONYMOUS, "x")) == 50.0
+    assert quotas(broker).fetch.budget_of((ANONYMOUS, "x")).most_at_once == 50.0
     addresses = broker.server._quotas.addresses
     assert (addresses.record("10.1.2.3", 0.0), addresses.record("10.1.2.4", 0.0)) == (1000.0, 0.0)
     await alter(broker, (address, {"connection_creation_rate": None}))
