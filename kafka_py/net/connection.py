@@ -13,12 +13,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kafka_py.net.client_software import UNKNOWN_SOFTWARE, ClientSoftware
-from kafka_py.net.connection_bounds import MOST_REQUEST_BYTES, MOST_REQUESTS, MOST_RESPONSE_BYTES, TURN_REQUESTS, turn_s
+from kafka_py.net.connection_bounds import MOST_REQUEST_BYTES, MOST_REQUESTS, MOST_RESPONSE_BYTES, TURN_REQUESTS
 from kafka_py.net.connection_services import ConnectionServices, Stage
 from kafka_py.net.endpoints import SecurityProtocol
 from kafka_py.net.frames_in import FrameReceiver, PeerClosed
 from kafka_py.net.frames_out import BlockedTime, Flushed, FrameSender, Part
 from kafka_py.net.long_polls import EndPoll, end_oldest
+from kafka_py.net.loop_turns import BUSY_S, FEW, SINGLE_S
 from kafka_py.net.metrics import SocketMetrics
 from kafka_py.net.principal import ANONYMOUS, Principal
 from kafka_py.net.transport import Transport
@@ -33,11 +34,11 @@ class Connection:
     """One accepted socket. All times are the loop's; everything happens on it."""
 
     __slots__ = (
-        "_backlog", "_backlog_since_s", "_began_s", "_early", "_flushing_soon", "_head", "_in_turn", "_long_polls",
-        "_mutes", "_next_slot", "_notes", "_reads", "_ready", "_receiver", "_resuming", "_sender", "_services",
-        "_transport", "_waiting", "_waiting_bytes", "_writes", "batch_trust", "blocked", "budgets", "client_software",
-        "closed", "fileno", "id", "is_active", "last_active_ms", "listener_name", "metrics", "on_request", "peer_host",
-        "peer_port", "principal", "read_s", "security_protocol", "stage",
+        "_backlog", "_backlog_since_s", "_began_s", "_busy_until_s", "_early", "_flushing_soon", "_head", "_in_turn",
+        "_long_polls", "_mutes", "_next_slot", "_notes", "_reads", "_ready", "_receiver", "_resuming", "_sender",
+        "_services", "_transport", "_waiting", "_waiting_bytes", "_writes", "batch_trust", "blocked", "budgets",
+        "client_software", "closed", "fileno", "id", "is_active", "last_active_ms", "listener_name", "metrics",
+        "on_request", "peer_host", "peer_port", "principal", "read_s", "security_protocol", "stage",
     )  # fmt: skip
 
     def __init__(
@@ -72,6 +73,7 @@ class Connection:
         self._waiting_bytes = 0
         self._backlog: list[bytearray] = []  # requests that were read, but exceed the bounds or this turn
         self._backlog_since_s = 0.0
+        self._busy_until_s = 0.0
         self.read_s = 0.0
         """When the requests that are being handled were read, by the clock of the services."""
         self.client_software = UNKNOWN_SOFTWARE
@@ -111,7 +113,13 @@ class Connection:
             return
         self.is_active = True
         self.metrics.bytes_received += receiver.received_bytes
-        self.read_s = self._services.now_s()
+        services = self._services
+        self.read_s = read_s = services.now_s()
+        count = len(frames)
+        if count == 1 and read_s > self._busy_until_s:
+            services.turns.single_until_s = read_s + SINGLE_S
+        elif count >= FEW:
+            self._busy_until_s = read_s + BUSY_S
         self._take(frames)
 
     def on_reset(self) -> None:
@@ -126,12 +134,11 @@ class Connection:
     def _take(self, frames: list[bytearray]) -> None:
         """Handle requests, then send their responses. A request that fails closes the connection."""
         self._in_turn = True
-        now_s = self._services.now_s
-        turn_ends_s = now_s() + turn_s(self._services.resuming) if len(frames) > 1 else 0.0  # one needs no clock
+        share = self._services.turns.share() if len(frames) > 1 else None  # one needs no clock
         try:
             for number, frame in enumerate(frames):
                 slot = self._next_slot
-                is_over = number and (number == TURN_REQUESTS or now_s() > turn_ends_s)
+                is_over = number and share is not None and (number == TURN_REQUESTS or share.is_over())
                 if is_over or ((self._waiting or self._mutes) and self._is_over_bounds()):
                     self._backlog_since_s, self._backlog = self.read_s, frames[number:]
                     self._services.queued += self._counted

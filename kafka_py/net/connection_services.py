@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from kafka_py.net.cold_reads import ColdReads
-from kafka_py.net.connection_bounds import TURN_S
 from kafka_py.net.frames_in import RECEIVE_BUFFER_BYTES, MemoryPool, SizeFault, any_size
+from kafka_py.net.loop_turns import LoopTurns
 
 if TYPE_CHECKING:
     from kafka_py.net.connection import Connection
@@ -44,19 +44,19 @@ class ConnectionServices:
         turn, beyond which a connection with an unanswered one is not read. on_close: called once for each connection
         that ends.
     on_sent: called for responses that were sent. on_described: for connections whose client has named its software.
-    size_fault: says of a large frame whether it is refused. now_s: a monotonic clock.
+    size_fault: says of a large frame whether it is refused.
     """
 
     __slots__ = (
         "_dirty", "_is_due", "_resumes", "cold_reads", "loop", "max_queued", "max_request_bytes", "now_s", "on_close",
-        "on_described", "on_sent", "pool", "queued", "receive_buffer", "size_fault",
+        "on_described", "on_sent", "pool", "queued", "receive_buffer", "size_fault", "turns",
     )  # fmt: skip
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, cold_reads: ColdReads, on_close: Callable[[Connection], None], *,
-        max_request_bytes: int, max_queued: int, pool: MemoryPool, on_sent: OnSent = forget,
-        on_described: Callable[[Connection], None] = forget, size_fault: SizeFault = any_size,
-        now_s: Callable[[], float] = lambda: 0.0,
+        self, loop: asyncio.AbstractEventLoop, turns: LoopTurns, cold_reads: ColdReads,
+        on_close: Callable[[Connection], None], *, max_request_bytes: int, max_queued: int, pool: MemoryPool,
+        on_sent: OnSent = forget, on_described: Callable[[Connection], None] = forget,
+        size_fault: SizeFault = any_size,
     ) -> None:  # fmt: skip
         self.loop = loop
         self.cold_reads = cold_reads
@@ -64,7 +64,8 @@ class ConnectionServices:
         self.on_sent = on_sent
         self.on_described = on_described
         self.max_request_bytes = max_request_bytes
-        self.now_s = now_s
+        self.turns = turns
+        self.now_s = turns.now_s
         self.max_queued = max_queued
         self.pool = pool
         self.size_fault = size_fault
@@ -75,30 +76,25 @@ class ConnectionServices:
         self._is_due = False  # the next of them are scheduled
         self._dirty: list[Connection] = []
 
-    @property
-    def resuming(self) -> int:
-        """Connections that wait for their next turn, because they had more to do than the last one."""
-        return len(self._resumes)
-
     def resume_soon(self, resume: Callable[[], None]) -> None:
         """Have `resume` called for the next turn of a connection, after those that wait already."""
         self._resumes.append(resume)
         if not self._is_due:
             self._is_due = True
-            self.loop.call_soon(self._resume_some)
+            self.turns.put_off(self._resume_some)
 
     def _resume_some(self) -> None:
-        """As many as TURN_S is enough for: others on the loop wait no longer for a thousand of them than for one."""
-        ends_s = self.now_s() + TURN_S
+        """Some of them: others on the loop wait no longer for a thousand of them than for one."""
+        share = self.turns.share()
         try:
             for _ in range(len(self._resumes)):  # not those that come back meanwhile
                 self._resumes.popleft()()
-                if self.now_s() >= ends_s:
+                if share.is_over():
                     break
         finally:
             self._is_due = bool(self._resumes)
             if self._is_due:
-                self.loop.call_soon(self._resume_some)
+                self.turns.put_off(self._resume_some)
 
     def flush_soon(self, connection: Connection) -> None:
         """Flush `connection` when the present callbacks are through: what they answer leaves together."""

@@ -5,7 +5,9 @@ at the cost of two clock readings a turn. uvloop does not show its turns; the la
 the processor time of the thread are used instead.
 
 The selector also bounds a turn: thousands of connections that are ready at once are served some in each turn, and the
-listening sockets are looked at in every turn, so that a new connection waits for a turn and not for all of them.
+listening sockets are looked at in every turn, so that a new connection waits for a turn and not for all of them. Work
+that was put off comes after what has just become ready (`call_last`), and can ask whether there is anything else to do
+(`others_wait`); loop_turns.py says how long it goes on.
 """
 
 from __future__ import annotations
@@ -27,16 +29,25 @@ READY_A_TURN = 32
 """Descriptors served in one turn; a small request costs some 50 microseconds."""
 
 
+def _may_be() -> bool:
+    return True
+
+
 class LoopWatch:
     """The figures of one loop.
 
     now_s: the monotonic time. idle_ns: how long it waited, ever.
+    woke_s: when the present turn began; None where the loop does not say it.
+    others_wait: whether something could be served now besides the callback that asks; True where it is not known.
+    call_last: has a callback called in the next turn, after all that becomes ready until then; None where the loop
+        cannot do that.
     urgent: descriptors whose readers are called in every turn while too many others are ready for one turn. They may be
         called although there is nothing to read.
     """
 
     __slots__ = (
-        "_busy_s", "_idle_s", "_longest_s", "_previous_s", "_share", "_share_ends", "_window_ends", "idle_ns", "urgent",
+        "_busy_s", "_idle_s", "_longest_s", "_previous_s", "_share", "_share_ends", "_window_ends", "call_last",
+        "idle_ns",         "others_wait", "urgent", "woke_s",
     )  # fmt: skip
 
     def __init__(self, now_s: float) -> None:
@@ -48,6 +59,9 @@ class LoopWatch:
         self._share: float | None = None
         self._share_ends = 0.0
         self.idle_ns = 0
+        self.woke_s: float | None = None
+        self.others_wait: Callable[[], bool] = _may_be
+        self.call_last: Callable[[Callable[[], None]], None] | None = None
         self.urgent: set[int] = set()
 
     @property
@@ -96,6 +110,8 @@ Ready = tuple[selectors.SelectorKey, int]
 class WatchedSelector(selectors.DefaultSelector):
     """The system's selector, with the time between waits reported and at most READY_A_TURN descriptors a turn.
 
+    has_last: there is work for the next turn, which therefore does not wait.
+
     Those that are left over come in the next turns, in their order and before the system is asked again: it would name
     busy descriptors a second time before those that were never served.
     """
@@ -106,17 +122,34 @@ class WatchedSelector(selectors.DefaultSelector):
         self._now_s = now_s
         self._woke_s = now_s()
         self._left_over: deque[Ready] = deque()
+        self._found: list[Ready] = []  # by has_ready, for the next turn
+        self.has_last = False
 
     def select(self, timeout: float | None = None) -> list[Ready]:
         began = self._now_s()
-        ready = self._some_left_over() if self._left_over else super().select(timeout)
+        if self.has_last:
+            timeout = 0
+        if self._found:
+            ready, self._found = self._still_registered(self._found), []
+        else:
+            ready = self._some_left_over() if self._left_over else super().select(timeout)
         if len(ready) > READY_A_TURN:
             self._left_over.extend(ready)
             ready = self._some_left_over()
         woke = self._now_s()
         self._watch.turn(began - self._woke_s, woke - began, woke)
-        self._woke_s = woke
+        self._watch.woke_s = self._woke_s = woke
         return ready
+
+    def has_ready(self) -> bool:
+        """Whether a descriptor is ready. To be asked when those of this turn are served, else they are found again."""
+        if not self._left_over and not self._found:
+            self._found = super().select(0)
+        return bool(self._left_over or self._found)
+
+    def _still_registered(self, found: list[Ready]) -> list[Ready]:
+        registered = self.get_map()
+        return [each for each in found if registered.get(each[0].fd) is each[0]]
 
     def _some_left_over(self) -> list[Ready]:
         """The urgent descriptors and the next of those left over, but for those that changed since: asked for again."""
@@ -131,11 +164,39 @@ class WatchedSelector(selectors.DefaultSelector):
         return ready
 
 
+class _WatchedLoop(asyncio.SelectorEventLoop):
+    """asyncio's loop, which has no public way to its queue; all its versions have `_ready` and `_process_events`."""
+
+    _ready: deque[asyncio.Handle]
+
+    def __init__(self, selector: WatchedSelector, watch: LoopWatch) -> None:
+        super().__init__(selector)
+        self._watched = selector
+        self._last: list[asyncio.Handle] = []
+        watch.call_last = self._call_last
+        watch.others_wait = self._others_wait
+
+    def _call_last(self, callback: Callable[[], None]) -> None:
+        self._last.append(asyncio.Handle(callback, (), self))
+        self._watched.has_last = True
+
+    def _others_wait(self) -> bool:
+        """Callbacks for the rest of this turn or for the next one, or descriptors."""
+        return bool(self._ready) or self._watched.has_ready()
+
+    def _process_events(self, event_list: list[Ready]) -> None:
+        super()._process_events(event_list)  # type: ignore[misc]
+        if self._last:
+            self._ready.extend(self._last)
+            self._last.clear()
+            self._watched.has_last = False
+
+
 def new_event_loop(clock: Clock, *, use_uvloop: bool = False) -> tuple[asyncio.AbstractEventLoop, LoopWatch]:
     """A loop for a broker, with its figures. use_uvloop: only where uvloop is installed, else ImportError."""
     watch = LoopWatch(clock.monotonic_s())
     if not use_uvloop:
-        return asyncio.SelectorEventLoop(WatchedSelector(watch, clock.monotonic_s)), watch
+        return _WatchedLoop(WatchedSelector(watch, clock.monotonic_s), watch), watch
     import uvloop
 
     loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()

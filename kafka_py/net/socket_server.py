@@ -33,6 +33,7 @@ from kafka_py.net.frames_in import MemoryPool, SizeFault, any_size
 from kafka_py.net.limits import Admission, ConnectionLimits, overrides_of
 from kafka_py.net.listener import Listener
 from kafka_py.net.loop import LoopWatch
+from kafka_py.net.loop_turns import LoopTurns
 from kafka_py.net.memory import keep_freed_memory
 from kafka_py.net.metrics import (
     AddressMetrics,
@@ -98,7 +99,8 @@ class SocketServer:
         self._clock = clock
         self._service = service
         waiting = UnauthenticatedConnections(options.max_unauthenticated_connections, chance or Chance())
-        self._stages = Stages(loop, clock, service.on_request, waiting)
+        turns = LoopTurns(loop, clock.monotonic_s, watch)
+        self._stages = Stages(loop, clock, service.on_request, waiting, turns)
         self._file_buffer = FileBuffer()
         self._buffer_bytes = (
             options.buffer_bytes(NetOptions.socket_send_buffer_bytes),
@@ -113,10 +115,10 @@ class SocketServer:
         self.pool = MemoryPool(options.queued_max_request_bytes, clock.monotonic_ms)
         self.cold_reads = ColdReads(loop, executor)
         self._services = ConnectionServices(
-            loop, self.cold_reads, self._on_close, max_request_bytes=options.socket_request_max_bytes,
+            loop, turns, self.cold_reads, self._on_close, max_request_bytes=options.socket_request_max_bytes,
             max_queued=options.queued_max_requests, pool=self.pool,
             on_described=lambda each: self._count_software(each, 1), on_sent=service.on_sent,
-            size_fault=service.size_fault, now_s=clock.monotonic_s,
+            size_fault=service.size_fault,
         )  # fmt: skip
         self.metrics = SocketServerMetrics(registry, self)
         self._registry = registry
@@ -132,7 +134,7 @@ class SocketServer:
         for endpoint in listening.listeners:
             self._add_listener(endpoint, registry)
         self.connections: dict[str, Connection] = {}
-        self._first_reads = FirstReads(loop, clock.monotonic_s)
+        self._first_reads = FirstReads(turns)
         self._turned_away = TurnedAway(loop, clock.monotonic_s)
         self._resets = ResetWatch(loop)
         self._accepted = 0

@@ -6,21 +6,20 @@ thousands of connections at once has all of them served before the next connecti
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import Callable
 
+from kafka_py.net.loop_turns import LoopTurns
+
 FIRST_READS_A_TURN = 16
-FIRST_READS_TURN_S = 0.001
-"""Connections that begin in one turn, and how long others wait: a request that has arrived is served at once."""
+"""Connections that begin in one turn, if its time allows: a request that has arrived is served at once."""
 
 
 class FirstReads:
-    """The accepted connections that are not read yet. now_s: the monotonic time."""
+    """The accepted connections that are not read yet."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, now_s: Callable[[], float]) -> None:
-        self._loop = loop
-        self._now_s = now_s
+    def __init__(self, turns: LoopTurns) -> None:
+        self._turns = turns
         self._waiting: dict[str, deque[Callable[[], None]]] = {}  # by address, the next one first
         self._is_due = False
 
@@ -29,12 +28,12 @@ class FirstReads:
         self._waiting.setdefault(address, deque()).append(begin)
         if not self._is_due:
             self._is_due = True
-            self._loop.call_soon(self._turn)
+            self._turns.put_off(self._turn)
 
     def _turn(self) -> None:
         """Whatever a connection raises is the loop's to report, and the next turn begins with the one after it."""
         waiting = self._waiting
-        ends_s = self._now_s() + FIRST_READS_TURN_S
+        share = self._turns.share()
         try:
             for _ in range(FIRST_READS_A_TURN):
                 if not waiting:
@@ -45,12 +44,12 @@ class FirstReads:
                 if queue:
                     waiting[address] = queue  # behind all other addresses
                 begin()
-                if self._now_s() >= ends_s:
+                if share.is_over():
                     break
         finally:
             self._is_due = bool(waiting)
             if waiting:
-                self._loop.call_soon(self._turn)
+                self._turns.put_off(self._turn)
 
     def close(self) -> None:
         """Begins none of those that wait."""

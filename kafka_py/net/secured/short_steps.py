@@ -7,46 +7,43 @@ connections that are open already are served between.
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import Callable
 
-TURN_S = 0.002
+from kafka_py.net.loop_turns import LoopTurns, Share
 
 
 class ShortSteps:
-    """The short steps of all connections of one loop. now_s: a monotonic clock."""
+    """The short steps of all connections of one loop."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, now_s: Callable[[], float]) -> None:
-        self._loop = loop
-        self._now_s = now_s
+    def __init__(self, turns: LoopTurns) -> None:
+        self._turns = turns
         self._waiting: deque[Callable[[], None]] = deque()
-        self._spent_s = 0.0  # in this turn
-        self._is_due = False
+        self._share: Share | None = None  # of this turn, if it has run a step
 
     def run(self, step: Callable[[], None]) -> bool:
         """Runs `step` at once; False when it must wait for one of the next turns, after those that came before it."""
-        if not self._is_due:
-            self._is_due = True
-            self._loop.call_soon(self._turn)
-        if self._waiting or self._spent_s >= TURN_S:
+        share = self._share
+        if share is None:
+            share = self._begin()
+        elif self._waiting or share.is_over():
             self._waiting.append(step)
             return False
-        self._timed(step)
+        step()
         return True
 
-    def _timed(self, step: Callable[[], None]) -> None:
-        began_s = self._now_s()
-        try:
-            step()
-        finally:
-            self._spent_s += self._now_s() - began_s
+    def _begin(self) -> Share:
+        self._share = share = self._turns.share()
+        self._turns.put_off(self._next_turn)
+        return share
 
-    def _turn(self) -> None:
+    def _next_turn(self) -> None:
         """Whatever a step raises is the loop's to report, and the next turn begins with the one after it."""
-        self._spent_s = 0.0
-        self._is_due = bool(self._waiting)
-        if self._is_due:
-            self._loop.call_soon(self._turn)
-        while self._waiting and self._spent_s < TURN_S:
-            self._timed(self._waiting.popleft())
+        self._share = None
+        if not self._waiting:
+            return
+        share = self._begin()
+        while self._waiting:
+            self._waiting.popleft()()
+            if share.is_over():
+                break

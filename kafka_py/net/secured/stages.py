@@ -17,6 +17,7 @@ from typing import NamedTuple
 from kafka_py.base.clock import Clock
 from kafka_py.base.texts import one_line
 from kafka_py.net.connection import Connection, OnRequest
+from kafka_py.net.loop_turns import LoopTurns
 from kafka_py.net.principal import ANONYMOUS, Principal
 from kafka_py.net.secured.handshakes import HANDSHAKE_S, Handshake, HandshakeFailed, IsShort, never
 from kafka_py.net.secured.short_steps import ShortSteps
@@ -255,13 +256,14 @@ class Stages:
     """
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, clock: Clock, requests: OnRequest, waiting: UnauthenticatedConnections
-    ) -> None:
+        self, loop: asyncio.AbstractEventLoop, clock: Clock, requests: OnRequest, waiting: UnauthenticatedConnections,
+        turns: LoopTurns,
+    ) -> None:  # fmt: skip
         self._loop = loop
         self._requests = requests
         self._waiting = waiting
         self._failures = FailureLog(clock)
-        self._short_steps = ShortSteps(loop, clock.monotonic_s)
+        self._short_steps = ShortSteps(turns)
 
     def begin(
         self, connection: Connection, transport: TlsTransport | None, security: ListenerSecurity, on_session: OnSession

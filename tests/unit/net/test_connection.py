@@ -12,10 +12,11 @@ import pytest
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.net import connection as connection_module
 from kafka_py.net.connection import Connection
-from kafka_py.net.connection_bounds import LEAST_TURN_S, TURN_S, turn_s
 from kafka_py.net.connection_services import ConnectionServices
 from kafka_py.net.endpoints import SecurityProtocol
 from kafka_py.net.frames_in import MemoryPool
+from kafka_py.net.loop import LoopWatch
+from kafka_py.net.loop_turns import BUSY_S, FEW, LEAST_QUANTUM_S, LEAST_S, QUANTUM_S, SINGLE_S, TURN_S, LoopTurns
 from kafka_py.net.metrics import SocketMetrics
 from kafka_py.testing.clock import ManualClock
 
@@ -104,15 +105,19 @@ class World:
         self.ended: list[Connection] = []
         loop: Any = self.loop
         no_reads: Any = None
+        self.watch = LoopWatch(0.0)
         self.services = ConnectionServices(
-            loop, no_reads, self.ended.append, max_request_bytes=1_000_000, max_queued=max_queued,
-            pool=pool or MemoryPool(),
+            loop, LoopTurns(loop, lambda: 0.0, self.watch), no_reads, self.ended.append, max_request_bytes=1_000_000,
+            max_queued=max_queued, pool=pool or MemoryPool(),
         )  # fmt: skip
         self.registry = MetricRegistry(ManualClock())
         self.metrics = SocketMetrics(self.registry, listener="PLAINTEXT", networkProcessor="0")
         self.requests: list[tuple[int, bytes]] = []
         self.wire = Wire()
         self.connection = self.connect(self.wire)
+
+    def keep_time(self, now_s: Callable[[], float]) -> None:
+        self.services.now_s = self.services.turns.now_s = now_s
 
     def connect(self, wire: Wire) -> Connection:
         transport: Any = wire
@@ -303,12 +308,12 @@ def test_many_requests_at_once_are_taken_in_turns_that_let_others_in_between(
 
 def test_requests_that_take_long_let_others_in_between(world: World) -> None:
     now_s = 0.0
-    world.services.now_s = lambda: now_s
+    world.keep_time(lambda: now_s)
     handled = world.on_request
 
     def slow(connection: Connection, slot: int, frame: bytearray) -> None:
         nonlocal now_s
-        now_s += 0.0015
+        now_s += 0.75 * TURN_S
         handled(connection, slot, frame)
 
     world.connection.on_request = slow
@@ -323,48 +328,116 @@ def test_requests_that_take_long_let_others_in_between(world: World) -> None:
     assert turns == [2, 4, 5]
 
 
-@pytest.mark.parametrize("count", [6, 100])
-def test_connections_that_have_much_to_do_share_one_turn(world: World, count: int) -> None:
-    """Who has little to do waits for that one turn, however many the others are."""
-    now_s = 0.0
-    world.services.now_s = lambda: now_s
+class Busy:
+    """Connections that have sent many requests at once, each of which takes `request_s`. served: by connection."""
 
-    def slow(_connection: Connection, _slot: int, _frame: bytearray) -> None:
-        nonlocal now_s
-        now_s += 0.000_06
+    def __init__(self, world: World, count: int, requests: int = 60, request_s: float = 0.000_06) -> None:
+        self._world = world
+        self._request_s = request_s
+        self.now_s = 0.0
+        world.keep_time(lambda: self.now_s)
+        self.served = [0] * count
+        self.turns_s: list[float] = []
+        self.connections = []
+        for number in range(count):
+            wire = Wire()
+            wire.fileno = 10 + number
+            connection = world.connect(wire)
+            connection.on_request = lambda *_, number=number: self._serve(number)
+            wire.incoming.append(framed(*[b"park"] * requests))
+            self.connections.append(connection)
 
-    busy = []
-    for fileno in range(10, 10 + count):
-        wire = Wire()
-        wire.fileno = fileno
-        connection = world.connect(wire)
-        connection.on_request = slow
-        wire.incoming.append(framed(*[b"park"] * 60))
-        connection._on_readable()
-        busy.append(connection)
-    assert [each.queued_requests > 0 for each in busy] == [True] * count
-    assert world.services.resuming == count
-    queued = [each.queued_requests for each in busy]
-    for _ in range(2):
-        began_s = now_s
-        due, world.loop.soon = world.loop.soon, []
+    def _serve(self, number: int) -> None:
+        self.now_s += self._request_s
+        self.served[number] += 1
+
+    def turn(self, *, reads: bool = False) -> None:
+        """One turn of the loop: what is readable, then what was put off."""
+        self._world.watch.woke_s = began_s = self.now_s
+        due, self._world.loop.soon = self._world.loop.soon, []
+        for connection in self.connections if reads else ():
+            connection._on_readable()
         for call in due:
             call()
-        assert now_s - began_s < 1.5 * TURN_S
-        assert world.services.resuming == count
-    served = [before - each.queued_requests for before, each in zip(queued, busy, strict=True)]
-    assert served[:6] == [served[0]] * 6 and served[0]
-    assert served == sorted(served, reverse=True)  # those that had waited longest
-    busy[0].close("a test")
-    busy[1].on_reset()
+        self.turns_s.append(self.now_s - began_s)
+
+
+@pytest.mark.parametrize("single_s", [0.0, 1000.0])
+@pytest.mark.parametrize("count", [6, 100])
+def test_connections_that_have_much_to_do_share_one_turn(world: World, count: int, single_s: float) -> None:
+    """Who has little to do waits for that one turn, however many the others are, and a short one if there is one."""
+    busy = Busy(world, count)
+    world.services.turns.single_until_s = single_s
+    busy.turn(reads=True)
+    least_s = LEAST_QUANTUM_S if single_s else LEAST_S
+    assert max(busy.served) <= (QUANTUM_S if single_s else TURN_S) / 0.000_06 + 1
+    assert min(busy.served) >= least_s / 0.000_06
+    for _ in range(2):
+        busy.turn()
+    most_s = QUANTUM_S if single_s else TURN_S
+    assert all(most_s <= each <= most_s + 0.000_06 + least_s for each in busy.turns_s[1:])
+    while any(each.queued_requests for each in busy.connections):
+        busy.turn()
+    assert busy.served == [60] * count
+
+
+def test_those_that_had_waited_longest_come_first(world: World) -> None:
+    busy = Busy(world, 20, requests=50, request_s=TURN_S / 2)
+    busy.turn(reads=True)
+    assert busy.served == [2] + [1] * 19  # the first one has a whole turn
+    for _ in range(10):
+        busy.turn()
+    assert busy.served == [4] + [3] * 9 + [1] * 10
+
+
+def test_a_connection_alone_goes_on_while_nobody_waits(world: World) -> None:
+    busy = Busy(world, 1)
+    world.services.turns.single_until_s = 1000.0
+    looks: list[float] = []
+
+    def others_wait() -> bool:
+        looks.append(busy.now_s)
+        return len(looks) == 3
+
+    world.watch.others_wait = others_wait
+    busy.turn(reads=True)
+    assert looks == pytest.approx([QUANTUM_S * (each + 1) for each in range(3)], abs=3 * 0.000_06)
+    assert len(looks) == 3 and busy.turns_s[0] < 4 * (QUANTUM_S + 0.000_06)
+    world.watch.others_wait = lambda: False
+    busy.turn()
+    assert TURN_S <= busy.turns_s[1] <= TURN_S + 0.000_06 + LEAST_QUANTUM_S
+
+
+def test_one_that_resumes_and_is_closed_or_reset_keeps_no_other_from_its_turn(world: World) -> None:
+    busy = Busy(world, 3)
+    busy.turn(reads=True)
+    busy.connections[0].close("a test")
+    busy.connections[1].on_reset()
     world.loop.run_soon()
-    assert world.services.resuming == 0
-    assert [each.queued_requests for each in busy] == [0] * count
+    assert [each.queued_requests for each in busy.connections] == [0] * 3
+    assert busy.served[1:] == [60] * 2
 
 
-@pytest.mark.parametrize(("others", "seconds"), [(0, TURN_S), (1, TURN_S / 2), (7, LEAST_TURN_S), (500, LEAST_TURN_S)])
-def test_a_turn_is_shared_down_to_a_least_length(others: int, seconds: float) -> None:
-    assert turn_s(others) == pytest.approx(seconds)
+def test_single_requests_make_turns_short_for_a_while(world: World) -> None:
+    turns, now_s = world.services.turns, 100.0
+    world.keep_time(lambda: now_s)
+    world.receive(framed(b"now1", b"now2"))
+    assert not turns.single_until_s
+    world.receive(framed(b"now1"))
+    assert turns.single_until_s == pytest.approx(100.0 + SINGLE_S)
+
+
+def test_a_client_that_sends_many_at_once_is_not_one_that_sends_single_requests(world: World) -> None:
+    turns, now_s = world.services.turns, 100.0
+    world.keep_time(lambda: now_s)
+    world.receive(framed(*[b"now1"] * FEW))
+    world.receive(framed(b"now1"))
+    now_s += BUSY_S
+    world.receive(framed(b"now1"))
+    assert not turns.single_until_s
+    now_s = 100.1 + BUSY_S
+    world.receive(framed(b"now1"))
+    assert turns.single_until_s == pytest.approx(now_s + SINGLE_S)
 
 
 def test_rubbish_behind_many_requests_ends_the_connection_after_the_last_of_them(
@@ -556,7 +629,7 @@ def test_bytes_are_counted(world: World) -> None:
 
 def noted_world() -> tuple[World, list[tuple[list[object], float, float]]]:
     world, sent = World(), []
-    world.services.now_s = itertools.count(1.0, 0.0001).__next__
+    world.keep_time(itertools.count(1.0, 0.0001).__next__)
     world.services.on_sent = lambda notes, began_s, ended_s: sent.append((notes, began_s, ended_s))
     return world, sent
 
@@ -602,7 +675,7 @@ def test_a_note_waits_for_a_slow_peer_and_its_time_counts_from_the_first_try() -
 @pytest.mark.parametrize("is_woken_by_the_peer", [True, False])
 def test_the_time_that_the_peer_is_waited_for_is_known(is_woken_by_the_peer: bool) -> None:
     world, now = World(), [1000.0]
-    world.services.now_s = lambda: now[0]
+    world.keep_time(lambda: now[0])
     waits: list[float] = []
     world.services.on_sent = lambda *_: waits.append(connection.blocked.take_s() if connection.blocked else -1.0)
     connection = world.connect(world.wire)

@@ -183,3 +183,95 @@ def test_a_new_connection_is_accepted_before_those_that_were_ready_earlier() -> 
 
         loop.run_until_complete(asyncio.wait_for(until_all_are_served(), 30))
     assert order.index("accepted") <= 2 * READY_A_TURN
+
+
+def test_what_a_look_has_found_is_served_in_the_next_turn_and_not_asked_for_again() -> None:
+    with contextlib.ExitStack() as stack:
+        few = ManyReady(stack, 3)
+        one, two, three = few.ends
+        for fileno in few.turn():
+            few.read(fileno)
+        assert not few.selector.has_ready()
+        few.ends[one][1].send(b"x")
+        few.ends[two][1].send(b"x")
+        assert few.selector.has_ready()
+        few.ends[three][1].send(b"x")  # after the look
+        few.selector.unregister(two)
+        assert few.turn() == [one]
+        few.read(one)
+        assert few.turn() == [three]
+
+
+def test_those_that_are_left_over_are_something_to_serve(many: ManyReady) -> None:
+    many.turn()
+    assert many.selector.has_ready()
+    many.turn()
+    many.turn()
+    for fileno in many.ends:
+        many.read(fileno)
+    assert not many.selector.has_ready()
+
+
+def test_many_that_a_look_has_found_are_served_some_in_each_turn(many: ManyReady) -> None:
+    assert many.selector.has_ready()
+    turns = [many.turn() for _ in range(3)]
+    assert [len(turn) for turn in turns] == [READY_A_TURN, READY_A_TURN, 10]
+
+
+def test_what_was_put_off_comes_after_what_has_just_become_ready() -> None:
+    loop, watch = new_event_loop(SystemClock())
+    order: list[str] = []
+    with contextlib.ExitStack() as stack:
+        stack.callback(loop.close)
+        ours, theirs = (stack.enter_context(each) for each in socket.socketpair())
+
+        def read() -> None:
+            ours.recv(1)
+            order.append("read")
+            loop.call_soon(order.append, "soon")
+
+        def put_off() -> None:
+            order.append("put off")
+            assert watch.call_last is not None
+            if order.count("put off") < 2:
+                watch.call_last(put_off)
+            else:
+                loop.stop()
+
+        def begin() -> None:
+            assert watch.call_last is not None
+            watch.call_last(put_off)
+            theirs.send(b"x")
+
+        loop.add_reader(ours.fileno(), read)
+        loop.call_soon(begin)
+        loop.call_later(30, loop.stop)  # what was put off does not wait for anything
+        began_s = time.monotonic()
+        loop.run_forever()
+    assert order == ["read", "put off", "soon", "put off"]
+    assert time.monotonic() - began_s < 10
+
+
+def test_a_callback_sees_whether_others_wait() -> None:
+    loop, watch = new_event_loop(SystemClock())
+    seen: list[bool] = []
+    with contextlib.ExitStack() as stack:
+        stack.callback(loop.close)
+        ours, theirs = (stack.enter_context(each) for each in socket.socketpair())
+        loop.add_reader(ours.fileno(), lambda: (ours.recv(1), loop.stop()))
+
+        def look() -> None:
+            seen.append(watch.others_wait())  # nobody
+            loop.call_soon(seen.append, False)
+            seen.append(watch.others_wait())  # a callback
+            loop.call_soon(look_again)
+
+        def look_again() -> None:
+            seen.append(watch.others_wait())
+            theirs.send(b"x")
+            seen.append(watch.others_wait())  # a descriptor
+
+        loop.call_soon(look)
+        loop.run_forever()
+        assert watch.woke_s is not None and watch.woke_s <= time.monotonic()
+    assert seen == [False, True, False, False, True]

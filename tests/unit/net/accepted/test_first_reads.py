@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from kafka_py.net.accepted.first_reads import FIRST_READS_A_TURN, FIRST_READS_TURN_S, FirstReads
+from kafka_py.net.accepted.first_reads import FIRST_READS_A_TURN, FirstReads
+from kafka_py.net.loop_turns import TURN_S, LoopTurns
 
 
 class Turns:
@@ -17,7 +18,7 @@ class Turns:
         self.due: list[Callable[[], None]] = []
         self.begun: list[str] = []
         loop: asyncio.AbstractEventLoop = self  # type: ignore[assignment]
-        self.first_reads = FirstReads(loop, lambda: self.now_s)
+        self.first_reads = FirstReads(LoopTurns(loop, lambda: self.now_s))
 
     def call_soon(self, callback: Callable[[], None]) -> None:
         self.due.append(callback)
@@ -59,13 +60,13 @@ def test_addresses_take_turns_and_all_are_begun_in_the_end() -> None:
 
 
 def test_those_that_take_long_end_a_turn_early() -> None:
-    turns = Turns(begin_s=FIRST_READS_TURN_S / 2)
+    turns = Turns(begin_s=TURN_S / 2)
     turns.add("a", 5)
     assert [len(turns.turn()) for _ in range(4)] == [2, 2, 1, 0]
 
 
 def test_one_that_takes_longer_than_a_turn_is_begun() -> None:
-    turns = Turns(begin_s=FIRST_READS_TURN_S * 10)
+    turns = Turns(begin_s=TURN_S * 10)
     turns.add("a")
     turns.add("b")
     assert turns.turn() == ["a"]

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from kafka_py.net.loop_turns import LoopTurns
 from kafka_py.net.secured.handshakes import Handshake, HandshakeFailed, IsShort, explained, never
 from kafka_py.net.secured.hello import Flight, flight
 from kafka_py.net.secured.short_steps import ShortSteps
@@ -116,7 +117,7 @@ class Observed:
         loop = asyncio.get_running_loop()
         self.transport = TlsTransport(self.left, server_end(contexts(folder)[0]), loop, FileBuffer())
         self.done: asyncio.Future[HandshakeFailed | None] = loop.create_future()
-        self.short_steps = ShortSteps(loop, time.monotonic)
+        self.short_steps = ShortSteps(LoopTurns(loop, time.monotonic))
         self.executor = Counting()
         self.handshake = Handshake(
             self.transport, loop, self.executor, is_server=True, short_steps=self.short_steps, is_short=is_short

@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from kafka_py.net.secured.short_steps import TURN_S, ShortSteps
+from kafka_py.net.loop_turns import TURN_S, LoopTurns
+from kafka_py.net.secured.short_steps import ShortSteps
 
 
 class Turns:
@@ -16,7 +17,7 @@ class Turns:
         self.due: list[Callable[[], None]] = []
         self.ran: list[str] = []
         loop: asyncio.AbstractEventLoop = self  # type: ignore[assignment]
-        self.steps = ShortSteps(loop, lambda: self.now_s)
+        self.steps = ShortSteps(LoopTurns(loop, lambda: self.now_s))
 
     def call_soon(self, callback: Callable[[], None]) -> None:
         self.due.append(callback)
