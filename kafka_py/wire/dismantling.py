@@ -13,7 +13,7 @@ from typing import Any
 from kafka_py.base.garbage import Freed
 from kafka_py.wire.schema import Message, schema_of
 
-STEP_VALUES = 256
+STEP_VALUES = 128
 """So many elements of an array are freed between two stops."""
 _FEW = 5
 """An array with fewer elements, which have no arrays in turn, is freed with what holds it."""

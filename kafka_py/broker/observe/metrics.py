@@ -19,10 +19,10 @@ from kafka_py.wire.apis import APIS, Api, ApiKey
 _REQUEST = ("request",)
 FETCH_FOLLOWER = "FetchFollower"
 """The name under which the fetches of followers are measured."""
-FOLD_AT = 512
+FOLD_AT = 256
 """Number of finished requests of an API after which their times are evaluated."""
 _SAMPLES_A_SECOND = 200
-_FEWEST, _MOST = 8, 128
+_FEWEST, _MOST = 4, 64
 """Smallest sample of those requests: at high rates about 200 a second are evaluated."""
 
 
