@@ -66,7 +66,7 @@ def librdkafka(bootstrap: str, records: int, is_idempotent: bool) -> float:
 
 
 def java(bootstrap: str, records: int, is_idempotent: bool) -> float:
-    done = apache_kafka().run(
+    done = apache_kafka().run_fast(
         "org.apache.kafka.tools.ProducerPerformance",
         "--topic", TOPIC, "--num-records", str(records), "--record-size", str(len(VALUE)), "--throughput", "-1",
         "--producer-props", f"bootstrap.servers={bootstrap}", "acks=all", "linger.ms=5",

@@ -127,7 +127,7 @@ class Java:
 
     def write(self, place: Place) -> Took:
         given = [f"{name}={value}" for name, value in self._settings[place.listener].items()]
-        done = apache_kafka().run(
+        done = apache_kafka().run_fast(
             "org.apache.kafka.tools.ProducerPerformance", "--topic", place.topic, "--num-records", str(self._records),
             "--record-size", str(len(VALUE)), "--throughput", "-1", "--producer-props",
             f"bootstrap.servers=localhost:{place.port}", "acks=1", "linger.ms=5", *given, timeout_s=TIMEOUT_S,
@@ -136,7 +136,7 @@ class Java:
         return Took(self._records / rate, self._records)
 
     def read(self, place: Place) -> Took:
-        done = apache_kafka().run(
+        done = apache_kafka().run_fast(
             "kafka.tools.ConsumerPerformance", "--topic", place.topic, "--bootstrap-server", f"localhost:{place.port}",
             "--messages", str(self._records), "--timeout", "60000", "--hide-header",
             "--consumer.config", str(self._directory / f"{place.listener}.properties"), timeout_s=TIMEOUT_S,
