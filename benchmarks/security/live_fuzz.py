@@ -6,9 +6,10 @@ Before: frames that a listener with logins answers without a login, and those fo
 in place of TLS. During: exchanges of each mechanism that end badly somewhere in the middle. After: requests with
 random values and bytes of every API in every version, by a user who may do what clients may do, and damaged record
 batches. A frame counts when the broker has answered it or a later one, or has closed the connection because of it.
-Another user writes records and asks for metadata meanwhile; for a part of the time it is alone. What the dispatcher
-alone is fed with is `python -m kafka_py.testing.fuzz`. Prints lines for people; it is an error if the broker ends, logs
-an error, or does not have all records of the other user. The short form is tests/system/test_live_fuzz.py.
+Another user writes records and asks for metadata meanwhile; for a part of the time it is alone, and for another one
+beside processes that keep all processors busy and send nothing, because changed frames keep them busy too. What the
+dispatcher alone is fed with is `python -m kafka_py.testing.fuzz`. Prints lines for people; it is an error if the broker
+ends, logs an error, or does not have all records of the other user. The short form is tests/system/test_live_fuzz.py.
 """
 
 from __future__ import annotations
@@ -26,11 +27,12 @@ from benchmarks.security.fuzzing.generator import AT_ONCE, Counter, Generator, O
 from benchmarks.security.fuzzing.good_client import GoodClient, missing_records
 from benchmarks.security.fuzzing.logins import before_scripts, during_scripts
 from benchmarks.security.fuzzing.requests import request_scripts
+from benchmarks.security.fuzzing.spinners import Spinners
 from benchmarks.security.fuzzing.target import Target, faults_in, running_target
 from benchmarks.servers import folder, zookeeper
 
 PHASES = {"before": before_scripts, "during": during_scripts, "after": request_scripts}
-WITH, ALONE = "with changed frames", "alone"
+WITH, ALONE, BUSY = "with changed frames", "alone", "on a busy machine"
 WITH_S, ALONE_S = 20.0, 3.0
 """How long the other user is measured, in turn."""
 SETTLE_S = 0.3
@@ -52,7 +54,10 @@ class Found(NamedTuple):
 
 
 class Pace(NamedTuple):
-    """with_s, alone_s: how long the other user is measured, in turn. at_once, rate: see Order."""
+    """with_s, alone_s: how long the other user is measured, in turn: alone on an idle machine and on a busy one.
+
+    at_once, rate: see Order.
+    """
 
     with_s: float = WITH_S
     alone_s: float = ALONE_S
@@ -72,6 +77,7 @@ def run_phase(
     generator = Generator(
         Order(PHASES[name], scripts, opening, target.port, target.tls_port, seed, pace.at_once, pace.rate)
     )
+    spinners = Spinners()
     good = GoodClient(target.port)
     good.start()
     server = target.server
@@ -85,12 +91,16 @@ def run_phase(
             seconds += time.monotonic() - began_s
             resident_mb.append(server.resident_mb())
             _measure(good, generator, ALONE, pace.alone_s, frames)
+            spinners.go(True)
+            _measure(good, generator, BUSY, pace.alone_s, frames)
+            spinners.go(False)
             server.check_alive()
             say(_progress(name, generator.counts(), seconds, resident_mb, good))
     except KeyboardInterrupt:
         say(f"{name}: interrupted")
     finally:
         generator.stop()
+        spinners.stop()
     good.stop()
     missing = missing_records(target.port, good.first_offset, good.written)
     return Found(
@@ -116,7 +126,7 @@ def _measure(good: GoodClient, generator: Generator, mark: str, seconds: float, 
     time.sleep(SETTLE_S)
     good.mark = mark
     ends_s = time.monotonic() + seconds
-    while time.monotonic() < ends_s and (mark == ALONE or generator.counts()[Counter.READ] < frames):
+    while time.monotonic() < ends_s and (mark != WITH or generator.counts()[Counter.READ] < frames):
         generator.check_alive()
         if good.failure is not None:
             raise good.failure
@@ -128,7 +138,7 @@ def _progress(
     name: str, counts: dict[Counter, int], seconds: float, resident_mb: list[float], good: GoodClient
 ) -> str:
     read, waits = counts[Counter.READ], good.figures()
-    p99 = ", ".join(f"p99 {waits[each][2]:.1f} ms {each}" for each in (ALONE, WITH) if each in waits)
+    p99 = ", ".join(f"p99 {waits[each][2]:.1f} ms {each}" for each in (ALONE, BUSY, WITH) if each in waits)
     now = time.strftime("%H:%M:%S")
     return f"{now} {name:6} {read:9} frames, {read / seconds:.0f}/s, broker {resident_mb[-1]:.0f} MB; {p99}"
 
