@@ -7,7 +7,6 @@ Source: NetworkClient; KIP-219 (throttling).
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from typing import Any, NamedTuple
 
 from kafka_py.base.clock import Clock
@@ -29,7 +28,10 @@ class Counts(NamedTuple):
 
 
 class _Held(NamedTuple):
-    """A request that waits for the end of a throttle time. future, expiry: None for a request without response."""
+    """A request that waits for the end of a throttle time, or of the renewal of the session.
+
+    future, expiry: None for a request without response.
+    """
 
     request: Any
     version: int
@@ -59,7 +61,7 @@ class NodeConnection:
         self._versions: dict[type, int] = {}
         self._api: dict[type, ApiKey] = {}
         self._muted_until_s = 0.0
-        self._held: deque[_Held] = deque()
+        self._held: dict[object, _Held] = {}  # by future; in the order in which they are to be sent
         self._unmuting: asyncio.TimerHandle | None = None
         self._renews = False  # its session is being renewed
         if wire.session is not None:
@@ -129,7 +131,7 @@ class NodeConnection:
         if self._muted_until_s and self._is_muted():
             future: asyncio.Future[Any] = self._loop.create_future()
             expiry = self._loop.call_later(timeout_s, self._expire, future)
-            self._held.append(_Held(request, version, timeout_s, future, expiry))
+            self._held[future] = _Held(request, version, timeout_s, future, expiry)
             return future
         return self._send_now(request, version, timeout_s)
 
@@ -153,7 +155,7 @@ class NodeConnection:
         """Sends a request without response: a Produce with acks=0."""
         version = self.version_for(type(request))
         if self._muted_until_s and self._is_muted():
-            self._held.append(_Held(request, version, 0.0, None, None))
+            self._held[object()] = _Held(request, version, 0.0, None, None)
         else:
             self._send_and_forget_now(request, version)
 
@@ -168,9 +170,10 @@ class NodeConnection:
             self.close("a request had no response within request.timeout.ms")
 
     def _expire(self, future: asyncio.Future[Any]) -> None:
-        self._held = deque(each for each in self._held if each.future is not future)
+        self._held.pop(future, None)
         if not future.done():
-            future.set_exception(ConnectionLost("the throttle time of the broker is longer than the request may take"))
+            what = "the renewal of the session takes" if self._renews else "the throttle time of the broker is"
+            future.set_exception(ConnectionLost(f"{what} longer than the request may take"))
 
     def _take_answer(self, api: ApiKey, version: int, response: Any, sent_s: float) -> None:
         if self._counts is not None:
@@ -200,8 +203,8 @@ class NodeConnection:
             self._unmuting = self._loop.call_later(self._muted_until_s - self._now_s(), self._unmute)
             return
         self._muted_until_s = 0.0
-        held, self._held = self._held, deque()
-        for request, version, timeout_s, waiting, expiry in held:
+        held, self._held = self._held, {}
+        for request, version, timeout_s, waiting, expiry in held.values():
             if expiry is not None:
                 expiry.cancel()
             if waiting is None:
@@ -251,8 +254,8 @@ class NodeConnection:
         if self._unmuting is not None:
             self._unmuting.cancel()
             self._unmuting = None
-        held, self._held = self._held, deque()
-        for each in held:
+        held, self._held = self._held, {}
+        for each in held.values():
             if each.expiry is not None:
                 each.expiry.cancel()
             if each.future is not None and not each.future.done():

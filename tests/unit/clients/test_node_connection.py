@@ -159,11 +159,32 @@ def test_a_request_is_held_back_no_longer_than_it_may_take() -> None:
     asyncio.run(scenario())
 
 
+def test_a_request_that_a_renewal_holds_for_too_long_says_so_and_those_behind_it_still_go() -> None:
+    async def scenario() -> None:
+        wire: Any = Wire()
+        connection = NodeConnection(NODE, wire, 30_000, SystemClock())
+        over = asyncio.Event()
+        renewal: Any = asyncio.create_task(over.wait())
+        connection._on_renewal(renewal)
+        short, long = connection.send(HEARTBEAT, timeout_ms=20), connection.send(MetadataRequest())
+        async with asyncio.timeout(5):
+            with pytest.raises(ConnectionLost, match="renewal of the session"):
+                await short
+        assert not wire.sent
+        over.set()
+        await wire.wait_sent(1)
+        wire.answer(0)
+        await long
+        assert wire.sent == [MetadataRequest()]
+
+    asyncio.run(scenario())
+
+
 def test_a_request_that_was_held_back_may_take_its_whole_time_afterwards() -> None:
     async def scenario() -> None:
         connection, wire = await muted(30)
         held = connection.send(MetadataRequest(), timeout_ms=10_000)
-        [expiry] = [each.expiry for each in connection._held]
+        [expiry] = [each.expiry for each in connection._held.values()]
         assert expiry is not None
         await wire.wait_sent(2)
         assert expiry.cancelled()
