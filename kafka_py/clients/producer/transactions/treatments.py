@@ -76,6 +76,7 @@ TREATMENTS: dict[RequestKind, dict[ErrorCode, Treatment]] = {
         ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: FATAL,
         ErrorCode.INVALID_TXN_STATE: FATAL,
         ErrorCode.UNSUPPORTED_VERSION: FATAL,
+        ErrorCode.SASL_AUTHENTICATION_FAILED: FATAL,  # of the connection (TransactionManager.authenticationFailed)
     },
     RequestKind.ADD_OFFSETS: {
         **_MOVED,
