@@ -28,8 +28,8 @@ from kafka_py.cli.run_class import SERVER_USAGE
 from kafka_py.log.disk.files import raise_open_files_limit
 from kafka_py.log.loading.log_dir import LogDirError
 from kafka_py.log.loading.meta_properties import InconsistentBrokerId, InconsistentClusterId, InconsistentMetadata
+from kafka_py.net.event_loop.loop import LoopWatch, new_event_loop
 from kafka_py.net.listener import BindFailed
-from kafka_py.net.loop import LoopWatch, new_event_loop
 from kafka_py.security.config_providers import resolved
 from kafka_py.security.java_properties import java_properties
 from kafka_py.security.sasl.login_file import login_sections

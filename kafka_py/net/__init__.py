@@ -8,7 +8,8 @@ connection_bounds.py and long_polls.py (one client of the broker), principal.py 
 client_software.py (what it says it is), resets.py (connections that the peer has reset), limits.py (how many
 connections there may be, and how fast) with address_rates.py (of one address), listener.py (accepts them), accepted/
 (before they are read), secured/ (TLS and logins), served.py (one listener of a broker), socket_server.py (all of
-them), loop.py (the event loop and its longest stall), metrics.py, scraping/ (the text of metrics and its endpoint),
+them), event_loop/ (the loop, and how long work continues in one of its turns), metrics.py, scraping/ (the text of
+metrics and its endpoint),
 client.py (a connection to a broker) with connection_failures.py (how it ends) and broker_link.py (one that is opened
 again after each failure, for the requests of brokers among themselves).
 

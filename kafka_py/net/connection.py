@@ -19,7 +19,6 @@ from kafka_py.net.endpoints import SecurityProtocol
 from kafka_py.net.frames_in import FrameReceiver, PeerClosed
 from kafka_py.net.frames_out import BlockedTime, Flushed, FrameSender, Part
 from kafka_py.net.long_polls import EndPoll, end_oldest
-from kafka_py.net.loop_turns import BUSY_S, FEW, SINGLE_S
 from kafka_py.net.metrics import SocketMetrics
 from kafka_py.net.principal import ANONYMOUS, Principal
 from kafka_py.net.transport import Transport
@@ -72,8 +71,7 @@ class Connection:
         self._waiting: dict[int, int] = {}  # slot -> size of requests that were not answered at once
         self._waiting_bytes = 0
         self._backlog: list[bytearray] = []  # requests that were read, but exceed the bounds or this turn
-        self._backlog_since_s = 0.0
-        self._busy_until_s = 0.0
+        self._backlog_since_s = self._busy_until_s = 0.0
         self.read_s = 0.0
         """When the requests that are being handled were read, by the clock of the services."""
         self.client_software = UNKNOWN_SOFTWARE
@@ -113,13 +111,8 @@ class Connection:
             return
         self.is_active = True
         self.metrics.bytes_received += receiver.received_bytes
-        services = self._services
-        self.read_s = read_s = services.now_s()
-        count = len(frames)
-        if count == 1 and read_s > self._busy_until_s:
-            services.turns.single_until_s = read_s + SINGLE_S
-        elif count >= FEW:
-            self._busy_until_s = read_s + BUSY_S
+        self.read_s = read_s = self._services.now_s()
+        self._busy_until_s = self._services.turns.arrived(len(frames), read_s, self._busy_until_s)
         self._take(frames)
 
     def on_reset(self) -> None:
@@ -134,7 +127,7 @@ class Connection:
     def _take(self, frames: list[bytearray]) -> None:
         """Handle requests, then send their responses. A request that fails closes the connection."""
         self._in_turn = True
-        share = self._services.turns.share() if len(frames) > 1 else None  # one needs no clock
+        share = self._services.turns.share_of_one() if len(frames) > 1 else None  # one needs no clock
         try:
             for number, frame in enumerate(frames):
                 slot = self._next_slot
@@ -294,7 +287,7 @@ class Connection:
         self._read(may_take and not (self._backlog or is_starved or is_crowded))
         if may_take and self._backlog and not self._resuming:
             self._resuming = True
-            services.resume_soon(self._resume)
+            services.turns.defer(self._resume)
 
     def _is_over_bounds(self) -> bool:
         """Whether no further request may be handled. Never while all are answered and it is not muted."""

@@ -10,4 +10,4 @@ MOST_REQUEST_BYTES = 16 * 1024 * 1024
 MOST_RESPONSE_BYTES = 4 * 1024 * 1024
 """Memory held by responses that the peer does not fetch."""
 TURN_REQUESTS = 64
-"""So many requests of one connection are handled in one turn of the loop at most, see loop_turns.py."""
+"""So many requests of one connection are handled in one turn of the loop at most, see event_loop/turns.py."""

@@ -6,13 +6,12 @@ Knows nothing of sockets or slots; those are connection.py's.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from kafka_py.net.cold_reads import ColdReads
+from kafka_py.net.event_loop.turns import LoopTurns
 from kafka_py.net.frames_in import RECEIVE_BUFFER_BYTES, MemoryPool, SizeFault, any_size
-from kafka_py.net.loop_turns import LoopTurns
 
 if TYPE_CHECKING:
     from kafka_py.net.connection import Connection
@@ -48,7 +47,7 @@ class ConnectionServices:
     """
 
     __slots__ = (
-        "_dirty", "_is_due", "_resumes", "cold_reads", "loop", "max_queued", "max_request_bytes", "now_s", "on_close",
+        "_dirty", "cold_reads", "loop", "max_queued", "max_request_bytes", "now_s", "on_close",
         "on_described", "on_sent", "pool", "queued", "receive_buffer", "size_fault", "turns",
     )  # fmt: skip
 
@@ -72,29 +71,7 @@ class ConnectionServices:
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         self.queued = 0
         """Requests of all connections that were read and not handled yet."""
-        self._resumes: deque[Callable[[], None]] = deque()
-        self._is_due = False  # the next of them are scheduled
         self._dirty: list[Connection] = []
-
-    def resume_soon(self, resume: Callable[[], None]) -> None:
-        """Have `resume` called for the next turn of a connection, after those that wait already."""
-        self._resumes.append(resume)
-        if not self._is_due:
-            self._is_due = True
-            self.turns.put_off(self._resume_some)
-
-    def _resume_some(self) -> None:
-        """Some of them: others on the loop wait no longer for a thousand of them than for one."""
-        share = self.turns.share()
-        try:
-            for _ in range(len(self._resumes)):  # not those that come back meanwhile
-                self._resumes.popleft()()
-                if share.is_over():
-                    break
-        finally:
-            self._is_due = bool(self._resumes)
-            if self._is_due:
-                self.turns.put_off(self._resume_some)
 
     def flush_soon(self, connection: Connection) -> None:
         """Flush `connection` when the present callbacks are through: what they answer leaves together."""

@@ -29,11 +29,11 @@ from kafka_py.net.configs import NetOptions
 from kafka_py.net.connection import Connection, OnRequest
 from kafka_py.net.connection_services import ConnectionServices, OnSent, forget
 from kafka_py.net.endpoints import Endpoint, Listening, bracketed
+from kafka_py.net.event_loop.loop import LoopWatch
+from kafka_py.net.event_loop.turns import LoopTurns
 from kafka_py.net.frames_in import MemoryPool, SizeFault, any_size
 from kafka_py.net.limits import Admission, ConnectionLimits, overrides_of
 from kafka_py.net.listener import Listener
-from kafka_py.net.loop import LoopWatch
-from kafka_py.net.loop_turns import LoopTurns
 from kafka_py.net.memory import keep_freed_memory
 from kafka_py.net.metrics import (
     AddressMetrics,
@@ -287,7 +287,9 @@ class SocketServer:
         security = served.security
         secured = None
         if security is not None and security.make_tls is not None:
-            secured = TlsTransport(connected, security.make_tls, self._loop, self._file_buffer)
+            secured = TlsTransport(
+                connected, security.make_tls, self._loop, self._file_buffer, self._services.turns.defer
+            )
         connection = Connection(
             self._services, secured or PlaintextTransport(connected), self._service.on_request, served.traffic, id=id,
             listener_name=endpoint.listener_name, security_protocol=endpoint.security_protocol,

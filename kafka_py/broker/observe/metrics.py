@@ -13,7 +13,7 @@ from kafka_py.base.meters import Fleet, MetricRegistry, MetricTable
 from kafka_py.base.metric_rows import Distribution, Gauge, Rate
 from kafka_py.broker.observe.exchanges import Exchanges
 from kafka_py.broker.observe.request_log import Finished
-from kafka_py.net.loop import LoopWatch
+from kafka_py.net.event_loop.loop import LoopWatch
 from kafka_py.wire.apis import APIS, Api, ApiKey
 
 _REQUEST = ("request",)

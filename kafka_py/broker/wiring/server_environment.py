@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from kafka_py.base.environment import Environment
 from kafka_py.log.disk.files import Files, RealFiles
-from kafka_py.net.loop import LoopWatch
+from kafka_py.net.event_loop.loop import LoopWatch
 from kafka_py.net.network import Network, TcpNetwork
 from kafka_py.security.sasl.jaas import LoginModule
 from kafka_py.zk.session import ZkSession

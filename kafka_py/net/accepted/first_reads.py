@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from kafka_py.net.loop_turns import LoopTurns
+from kafka_py.net.event_loop.turns import LoopTurns
 
 FIRST_READS_A_TURN = 16
 """Connections that begin in one turn, if its time allows: a request that has arrived is served at once."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from kafka_py.net.loop_turns import LoopTurns, Share
+from kafka_py.net.event_loop.turns import LoopTurns, Share
 
 
 class ShortSteps:
@@ -19,14 +19,19 @@ class ShortSteps:
     def __init__(self, turns: LoopTurns) -> None:
         self._turns = turns
         self._waiting: deque[Callable[[], None]] = deque()
-        self._share: Share | None = None  # of this turn, if it has run a step
+        self._share: Share | None = None  # of this turn or the one before, if it has run a step
 
     def run(self, step: Callable[[], None]) -> bool:
         """Runs `step` at once; False when it must wait for one of the next turns, after those that came before it."""
         share = self._share
         if share is None:
-            share = self._begin()
-        elif self._waiting or share.is_over():
+            self._begin()
+        elif self._waiting:
+            self._waiting.append(step)
+            return False
+        elif share.began_s != self._turns.began_s(self._turns.now_s()):
+            self._share = self._turns.share()
+        elif share.is_over():
             self._waiting.append(step)
             return False
         step()

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from kafka_py.base.clock import Clock
 from kafka_py.base.texts import one_line
 from kafka_py.net.connection import Connection, OnRequest
-from kafka_py.net.loop_turns import LoopTurns
+from kafka_py.net.event_loop.turns import LoopTurns
 from kafka_py.net.principal import ANONYMOUS, Principal
 from kafka_py.net.secured.handshakes import HANDSHAKE_S, Handshake, HandshakeFailed, IsShort, never
 from kafka_py.net.secured.short_steps import ShortSteps

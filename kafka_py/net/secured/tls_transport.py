@@ -59,17 +59,19 @@ class TlsTransport:
     """One stream; usable after its handshake (handshakes.py), which begins with the first call of `step`.
 
     make: the TLS session; called as late as that, because a peer that connects and sends nothing should cost little.
+    defer: has a call made in its next turn, for data that is here already; the loop's next one unless given.
     """
 
     __slots__ = (
-        "_arrived", "_file_buffer", "_holds", "_incoming", "_is_drained", "_is_due", "_is_open", "_left_of_record",
-        "_loop", "_make", "_on_readable", "_on_writable_call", "_outgoing", "_receive", "_send", "_socket", "_tls",
-        "_unsent", "_watches", "fileno", "is_secured",
+        "_arrived", "_defer", "_file_buffer", "_holds", "_incoming", "_is_drained", "_is_due", "_is_open",
+        "_left_of_record", "_loop", "_make", "_on_readable", "_on_writable_call", "_outgoing", "_receive", "_send",
+        "_socket", "_tls", "_unsent", "_watches", "fileno", "is_secured",
     )  # fmt: skip
 
     def __init__(
-        self, connected: socket.socket, make: MakeTls, loop: asyncio.AbstractEventLoop, file_buffer: FileBuffer
-    ) -> None:
+        self, connected: socket.socket, make: MakeTls, loop: asyncio.AbstractEventLoop, file_buffer: FileBuffer,
+        defer: Callable[[Callable[[], None]], object] | None = None,
+    ) -> None:  # fmt: skip
         connected.setblocking(False)
         self.fileno = connected.fileno()
         self.is_secured = False
@@ -79,6 +81,7 @@ class TlsTransport:
         self._send = connected.send
         self._make = make
         self._loop = loop
+        self._defer = defer or loop.call_soon
         self._file_buffer = file_buffer
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
@@ -323,7 +326,7 @@ class TlsTransport:
         """One turn at a time, or data that keeps coming would have more of them in every turn of the loop."""
         if self._holds and not self._is_due and self._on_readable is not None:
             self._is_due = True
-            self._loop.call_soon(self._read_held)
+            self._defer(self._read_held)
 
     def _read_held(self) -> None:
         """The next turn of data that is here already; others on the loop had theirs."""

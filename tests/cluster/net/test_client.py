@@ -18,7 +18,7 @@ from kafka_py.net.configs import NetOptions
 from kafka_py.net.connection import Connection
 from kafka_py.net.connection_failures import ConnectionLost
 from kafka_py.net.endpoints import listening_of
-from kafka_py.net.loop import new_event_loop
+from kafka_py.net.event_loop.loop import new_event_loop
 from kafka_py.net.socket_server import RequestService, SocketServer
 from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.frames import encode_response, read_request_header

@@ -21,8 +21,8 @@ from kafka_py.net.address_rates import AddressRates
 from kafka_py.net.configs import NetOptions
 from kafka_py.net.connection import Connection
 from kafka_py.net.endpoints import listening_of
+from kafka_py.net.event_loop.loop import LoopWatch, new_event_loop
 from kafka_py.net.listener import BindFailed
-from kafka_py.net.loop import new_event_loop
 from kafka_py.net.socket_server import RequestService, SocketServer
 from kafka_py.testing.clock import ManualClock
 
@@ -34,10 +34,15 @@ except ImportError:
     LOOPS = ["asyncio"]
 
 
+_watches: dict[asyncio.AbstractEventLoop, LoopWatch] = {}
+
+
 @pytest.fixture(params=LOOPS)
 def loop(request: pytest.FixtureRequest) -> Iterator[asyncio.AbstractEventLoop]:
-    loop, _ = new_event_loop(SystemClock(), use_uvloop=request.param == "uvloop")
+    loop, watch = new_event_loop(SystemClock(), use_uvloop=request.param == "uvloop")
+    _watches[loop] = watch
     yield loop
+    del _watches[loop]
     loop.run_until_complete(loop.shutdown_default_executor())
     loop.close()
 
@@ -62,6 +67,7 @@ class Server:
         self.server = SocketServer(
             self.options, listening, RequestService(self.on_request),
             loop=loop, clock=clock, registry=self.registry, addresses=self.addresses,
+            watch=_watches[loop] if clock is SYSTEM_CLOCK else None,
         )  # fmt: skip
         self.server.on_disconnect(self.ended.append)
         self.ports = self.server.bind()
@@ -692,3 +698,12 @@ def test_a_connection_that_is_closed_before_it_is_read_is_not_begun(loop: asynci
         server.server.close()
 
     loop.run_until_complete(scenario())
+
+
+def test_all_that_is_done_in_turns_shares_those_of_the_loop(loop: asyncio.AbstractEventLoop) -> None:
+    server = Server(loop).server
+    turns = server._services.turns
+    assert turns.watch is _watches[loop]
+    assert server._first_reads._turns is turns
+    assert server._stages._short_steps._turns is turns
+    server.close()

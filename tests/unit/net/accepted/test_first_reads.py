@@ -6,7 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from kafka_py.net.accepted.first_reads import FIRST_READS_A_TURN, FirstReads
-from kafka_py.net.loop_turns import TURN_S, LoopTurns
+from kafka_py.net.event_loop.loop import LoopWatch
+from kafka_py.net.event_loop.turns import TURN_S, LoopTurns
 
 
 class Turns:
@@ -18,7 +19,8 @@ class Turns:
         self.due: list[Callable[[], None]] = []
         self.begun: list[str] = []
         loop: asyncio.AbstractEventLoop = self  # type: ignore[assignment]
-        self.first_reads = FirstReads(LoopTurns(loop, lambda: self.now_s))
+        self._watch = LoopWatch(0.0)
+        self.first_reads = FirstReads(LoopTurns(loop, lambda: self.now_s, self._watch))
 
     def call_soon(self, callback: Callable[[], None]) -> None:
         self.due.append(callback)
@@ -26,6 +28,7 @@ class Turns:
     def turn(self) -> list[str]:
         """What was begun in one turn."""
         due, self.due, self.begun = self.due, [], []
+        self._watch.woke_s = self.now_s
         assert len(due) <= 1
         for callback in due:
             callback()

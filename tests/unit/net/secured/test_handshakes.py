@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kafka_py.net.loop_turns import LoopTurns
+from kafka_py.net.event_loop.turns import LoopTurns
 from kafka_py.net.secured.handshakes import Handshake, HandshakeFailed, IsShort, explained, never
 from kafka_py.net.secured.hello import Flight, flight
 from kafka_py.net.secured.short_steps import ShortSteps

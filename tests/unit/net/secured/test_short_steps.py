@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from kafka_py.net.loop_turns import TURN_S, LoopTurns
+from kafka_py.net.event_loop.loop import LoopWatch
+from kafka_py.net.event_loop.turns import TURN_S, LoopTurns
 from kafka_py.net.secured.short_steps import ShortSteps
 
 
@@ -17,7 +18,9 @@ class Turns:
         self.due: list[Callable[[], None]] = []
         self.ran: list[str] = []
         loop: asyncio.AbstractEventLoop = self  # type: ignore[assignment]
-        self.steps = ShortSteps(LoopTurns(loop, lambda: self.now_s))
+        self._watch = LoopWatch(0.0)
+        self._watch.woke_s = 0.0
+        self.steps = ShortSteps(LoopTurns(loop, lambda: self.now_s, self._watch))
 
     def call_soon(self, callback: Callable[[], None]) -> None:
         self.due.append(callback)
@@ -25,6 +28,7 @@ class Turns:
     def turn(self) -> list[str]:
         """What ran in one turn."""
         due, self.due, self.ran = self.due, [], []
+        self._watch.woke_s = self.now_s
         assert len(due) <= 1
         for callback in due:
             callback()

@@ -279,6 +279,7 @@ def test_data_that_keeps_coming_has_one_turn_besides_that_of_its_socket(tmp_path
         server, loop = client.server, CountingLoop()
         records = client.shake_hands(nothing)
         server._loop = loop  # type: ignore[assignment]
+        server._defer = loop.call_soon
         client.socket.sendall(records.record(bytes(10_000)))
         buffer = memoryview(bytearray(100))
 
@@ -293,6 +294,27 @@ def test_data_that_keeps_coming_has_one_turn_besides_that_of_its_socket(tmp_path
             for call in scheduled:
                 call()
         assert len(loop.soon) == 1
+        server._loop = asyncio.get_running_loop()
+
+    on_a_raw_stream(tmp_path, body)
+
+
+def test_data_that_is_held_waits_for_its_turn_among_all_that_is_deferred(tmp_path: Path) -> None:
+    async def body(client: RawClient) -> None:
+        server, loop, deferred = client.server, CountingLoop(), list[Callable[[], None]]()
+        records = client.shake_hands(nothing)
+        server._loop, server._defer = loop, deferred.append  # type: ignore[assignment]
+        client.socket.sendall(records.record(bytes(10_000)))
+        buffer = memoryview(bytearray(100))
+
+        def on_readable() -> None:
+            server.recv_into(buffer)
+
+        server.add_reader(server.fileno, on_readable)
+        server._read_ready()
+        assert (len(deferred), loop.soon) == (1, [])
+        deferred.pop()()
+        assert (len(deferred), loop.soon) == (1, [])
         server._loop = asyncio.get_running_loop()
 
     on_a_raw_stream(tmp_path, body)

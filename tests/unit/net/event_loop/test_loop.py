@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from kafka_py.base.clock import SystemClock
-from kafka_py.net.loop import READY_A_TURN, LoopWatch, WatchedSelector, new_event_loop
+from kafka_py.net.event_loop.loop import READY_A_TURN, LoopWatch, WatchedSelector, new_event_loop
 
 
 def test_the_longest_turn_is_kept() -> None:
@@ -200,6 +200,24 @@ def test_what_a_look_has_found_is_served_in_the_next_turn_and_not_asked_for_agai
         assert few.turn() == [one]
         few.read(one)
         assert few.turn() == [three]
+        assert few.selector.has_ready()
+        few.selector.modify(three, selectors.EVENT_WRITE)
+        assert few.turn() == []
+        assert few.selector.select(0)[0][1] == selectors.EVENT_WRITE
+
+
+def test_a_look_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float | None] = []
+    with contextlib.ExitStack() as stack:
+        few = ManyReady(stack, 1)
+
+        def noting(_selector: object, timeout: float | None = None) -> list[object]:
+            waits.append(timeout)
+            return []
+
+        monkeypatch.setattr(selectors.DefaultSelector, "select", noting)
+        assert not few.selector.has_ready()
+    assert waits == [0]
 
 
 def test_those_that_are_left_over_are_something_to_serve(many: ManyReady) -> None:
@@ -275,3 +293,94 @@ def test_a_callback_sees_whether_others_wait() -> None:
         loop.run_forever()
         assert watch.woke_s is not None and watch.woke_s <= time.monotonic()
     assert seen == [False, True, False, False, True]
+
+
+class Waits:
+    """How long a loop wants to wait, turn by turn. It waits for a byte that never comes."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, loop: asyncio.AbstractEventLoop) -> None:
+        self.seen: list[float | None] = []
+        selector = loop._selector  # type: ignore[attr-defined]
+        select = selectors.DefaultSelector.select
+
+        def noting(each: selectors.DefaultSelector, timeout: float | None = None) -> object:
+            if each is selector:
+                self.seen.append(timeout)
+            return select(each, timeout)
+
+        monkeypatch.setattr(selectors.DefaultSelector, "select", noting)
+
+
+def test_what_was_put_off_is_waited_for_once_and_in_its_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop, watch = new_event_loop(SystemClock())
+    order: list[int] = []
+    assert watch.call_last is not None
+    try:
+        waits = Waits(monkeypatch, loop)
+        for number in range(3):
+            watch.call_last(lambda number=number: order.append(number))
+        loop.call_later(0.1, loop.stop)
+        loop.run_forever()
+        assert order == [0, 1, 2]
+        assert waits.seen[0] == 0 and waits.seen[1] and len(waits.seen) == 2  # it does not turn without end after that
+        watch.call_last(loop.stop)
+        handle = loop.call_later(30, loop.stop)
+        loop.run_forever()
+        handle.cancel()
+        assert waits.seen[2] == 0
+    finally:
+        loop.close()
+
+
+def test_a_timer_that_is_due_and_work_that_was_put_off_are_others() -> None:
+    loop, watch = new_event_loop(SystemClock())
+    assert watch.call_last is not None
+    seen: list[bool] = []
+
+    def look() -> None:
+        handle = loop.call_later(30, loop.stop)
+        seen.append(watch.others_wait())
+        handle.cancel()
+        loop.call_later(-1, lambda: None)
+        seen.append(watch.others_wait())
+        loop.call_soon(look_again)
+
+    def look_again() -> None:
+        seen.append(watch.others_wait())
+        assert watch.call_last is not None
+        watch.call_last(loop.stop)
+        seen.append(watch.others_wait())
+
+    try:
+        loop.call_later(0.01, look)
+        loop.run_forever()
+    finally:
+        loop.close()
+    assert seen[0] is False and seen[1] is True and seen[-1] is True
+
+
+def test_a_turn_begins_when_the_wait_is_over() -> None:
+    loop, watch = new_event_loop(SystemClock())
+    ages: list[float] = []
+
+    def note() -> None:
+        assert watch.woke_s is not None
+        ages.append(time.monotonic() - watch.woke_s)
+        loop.stop()
+
+    try:
+        loop.call_later(0.2, note)
+        loop.run_forever()
+    finally:
+        loop.close()
+    assert 0 <= ages[0] < 0.15
+
+
+def test_a_closed_loop_keeps_nothing_and_takes_nothing() -> None:
+    loop, watch = new_event_loop(SystemClock())
+    assert watch.call_last is not None
+    watch.call_last(print)
+    loop.close()
+    assert not loop._last  # type: ignore[attr-defined]
+    with pytest.raises(RuntimeError, match="closed"):
+        watch.call_last(print)

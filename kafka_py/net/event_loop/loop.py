@@ -7,7 +7,7 @@ the processor time of the thread are used instead.
 The selector also bounds a turn: thousands of connections that are ready at once are served some in each turn, and the
 listening sockets are looked at in every turn, so that a new connection waits for a turn and not for all of them. Work
 that was put off comes after what has just become ready (`call_last`), and can ask whether there is anything else to do
-(`others_wait`); loop_turns.py says how long it goes on.
+(`others_wait`); turns.py says how long it goes on.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class LoopWatch:
 
     now_s: the monotonic time. idle_ns: how long it waited, ever.
     woke_s: when the present turn began; None where the loop does not say it.
-    others_wait: whether something could be served now besides the callback that asks; True where it is not known.
+    others_wait: whether there is something to do besides the callback that asks: another one, put off or not, a timer
+        that is due, a descriptor; True where it is not known.
     call_last: has a callback called in the next turn, after all that becomes ready until then; None where the loop
         cannot do that.
     urgent: descriptors whose readers are called in every turn while too many others are ready for one turn. They may be
@@ -47,7 +48,7 @@ class LoopWatch:
 
     __slots__ = (
         "_busy_s", "_idle_s", "_longest_s", "_previous_s", "_share", "_share_ends", "_window_ends", "call_last",
-        "idle_ns",         "others_wait", "urgent", "woke_s",
+        "idle_ns", "others_wait", "urgent", "woke_s",
     )  # fmt: skip
 
     def __init__(self, now_s: float) -> None:
@@ -110,10 +111,9 @@ Ready = tuple[selectors.SelectorKey, int]
 class WatchedSelector(selectors.DefaultSelector):
     """The system's selector, with the time between waits reported and at most READY_A_TURN descriptors a turn.
 
-    has_last: there is work for the next turn, which therefore does not wait.
-
-    Those that are left over come in the next turns, in their order and before the system is asked again: it would name
-    busy descriptors a second time before those that were never served.
+    Descriptors that are left over come in the next turns, in their order and before the system is asked again: it would
+    name busy ones a second time before those that were never served. has_last: there is work for the next turn, which
+    therefore does not wait.
     """
 
     def __init__(self, watch: LoopWatch, now_s: Callable[[], float]) -> None:
@@ -142,7 +142,7 @@ class WatchedSelector(selectors.DefaultSelector):
         return ready
 
     def has_ready(self) -> bool:
-        """Whether a descriptor is ready. To be asked when those of this turn are served, else they are found again."""
+        """Whether a descriptor is ready. One that is not read yet in this turn would be found a second time."""
         if not self._left_over and not self._found:
             self._found = super().select(0)
         return bool(self._left_over or self._found)
@@ -165,9 +165,10 @@ class WatchedSelector(selectors.DefaultSelector):
 
 
 class _WatchedLoop(asyncio.SelectorEventLoop):
-    """asyncio's loop, which has no public way to its queue; all its versions have `_ready` and `_process_events`."""
+    """asyncio's loop. It has no public way to its queues; all its versions have these three."""
 
     _ready: deque[asyncio.Handle]
+    _scheduled: list[asyncio.TimerHandle]
 
     def __init__(self, selector: WatchedSelector, watch: LoopWatch) -> None:
         super().__init__(selector)
@@ -177,12 +178,19 @@ class _WatchedLoop(asyncio.SelectorEventLoop):
         watch.others_wait = self._others_wait
 
     def _call_last(self, callback: Callable[[], None]) -> None:
+        self._check_closed()  # type: ignore[attr-defined]
         self._last.append(asyncio.Handle(callback, (), self))
         self._watched.has_last = True
 
     def _others_wait(self) -> bool:
-        """Callbacks for the rest of this turn or for the next one, or descriptors."""
-        return bool(self._ready) or self._watched.has_ready()
+        if self._ready or self._last:
+            return True
+        timers = self._scheduled
+        return (bool(timers) and timers[0].when() <= self.time()) or self._watched.has_ready()
+
+    def close(self) -> None:
+        super().close()
+        self._last.clear()
 
     def _process_events(self, event_list: list[Ready]) -> None:
         super()._process_events(event_list)  # type: ignore[misc]
