@@ -54,9 +54,8 @@ class Found(NamedTuple):
 
 
 class Pace(NamedTuple):
-    """with_s, alone_s: how long the other user is measured, in turn: alone on an idle machine and on a busy one.
-
-    at_once, rate: see Order.
+    """with_s: how long the other user is measured beside changed frames; alone_s: how long alone, on an idle machine
+    and then on a busy one. at_once, rate: see Order.
     """
 
     with_s: float = WITH_S
@@ -77,8 +76,8 @@ def run_phase(
     generator = Generator(
         Order(PHASES[name], scripts, opening, target.port, target.tls_port, seed, pace.at_once, pace.rate)
     )
-    spinners = Spinners()
     good = GoodClient(target.port)
+    spinners = Spinners()
     good.start()
     server = target.server
     resident_mb, cpu_s, seconds = [server.resident_mb()], 0.0, 0.0
@@ -99,8 +98,8 @@ def run_phase(
     except KeyboardInterrupt:
         say(f"{name}: interrupted")
     finally:
-        generator.stop()
         spinners.stop()
+        generator.stop()
     good.stop()
     missing = missing_records(target.port, good.first_offset, good.written)
     return Found(

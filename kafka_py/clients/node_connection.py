@@ -7,6 +7,7 @@ Source: NetworkClient; KIP-219 (throttling).
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any, NamedTuple
 
 from kafka_py.base.clock import Clock
@@ -18,6 +19,8 @@ from kafka_py.net.client import BrokerConnection
 from kafka_py.net.connection_failures import ConnectionLost
 from kafka_py.wire.apis import APIS, ApiKey
 from kafka_py.wire.schema import schema_of
+
+_log = logging.getLogger(__name__)
 
 
 class Counts(NamedTuple):
@@ -207,10 +210,16 @@ class NodeConnection:
         for request, version, timeout_s, waiting, expiry in held.values():
             if expiry is not None:
                 expiry.cancel()
-            if waiting is None:
-                self._send_and_forget_now(request, version)
-            elif not waiting.done():
-                self._send_now(request, version, timeout_s).add_done_callback(_hand_on_to(waiting))
+            try:
+                if waiting is None:
+                    self._send_and_forget_now(request, version)
+                elif not waiting.done():
+                    self._send_now(request, version, timeout_s).add_done_callback(_hand_on_to(waiting))
+            except Exception as error:  # a request that cannot be encoded must not hold up those behind it
+                if waiting is not None:
+                    waiting.set_exception(error)
+                else:
+                    _log.exception("A request without a response could not be sent to %s", self.node)
 
     def _on_renewal(self, renewal: asyncio.Task[None]) -> None:
         """Holds requests while the session is renewed."""

@@ -35,7 +35,8 @@ class Spinners:
 
 
 def _run(goes: Any) -> None:
-    while True:
+    parent = os.getppid()
+    while os.getppid() == parent:
         if goes.value:
             for _ in range(_LOOK_ROUNDS):
                 pass

@@ -1,6 +1,6 @@
 """How long callbacks of the event loop continue in one of its turns with work that has further pieces.
 
-Several kinds of work may be long: the requests that a client has sent at once, what a TLS stream holds decrypted, new
+Several kinds of work may be long: the requests that a client has sent at once, what a TLS stream holds, new
 connections, handshakes. All of these share the time of a turn, and what was put off comes after whatever has just
 become ready. While there are clients that send single requests, a turn is short, unless nothing else could be served:
 whoever sends one small request waits for little more than a quantum, however much others have sent.
@@ -25,7 +25,8 @@ LEAST_S = 0.000_25
 LEAST_QUANTUM_S = 0.000_1
 """The same while a client sends single requests."""
 HELD_S = 0.004
-"""After so long in a turn each work has one piece: tens of clients with much to do may be ready at once."""
+"""After so long in a turn each connection has one request: tens of clients with much to do may be ready at once."""
+PUT_OFF_PART = 0.25
 SINGLE_S = 0.1
 """For so long after a single request turns are short: its client may send the next one."""
 FEW = 4
@@ -36,12 +37,15 @@ BUSY_S = 1.0
 class LoopTurns:
     """The turns of one loop.
 
-    now_s: the monotonic time, the same as `watch` has; without a watch work never continues beyond its share.
+    now_s: the monotonic time, the same as `watch` has; without a watch a share is never extended.
     single_until_s: until when turns are short. put_off: has a callback called in the next turn, after what has become
     ready until then, if the loop can do that.
     """
 
-    __slots__ = ("_began_s", "_deferred", "_is_due", "_loop", "now_s", "put_off", "single_until_s", "watch")
+    __slots__ = (
+        "_began_s", "_deferred", "_first", "_is_due", "_is_first", "_loop", "now_s", "put_off", "single_until_s",
+        "watch",
+    )  # fmt: skip
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, now_s: Callable[[], float], watch: LoopWatch | None = None
@@ -53,7 +57,9 @@ class LoopTurns:
         self.put_off: Callable[[Callable[[], None]], object] = call_last or loop.call_soon
         self._loop = loop
         self._began_s: float | None = None  # the present turn, on a loop that does not say it
+        self._first: deque[Callable[[], None]] = deque()
         self._deferred: deque[Callable[[], None]] = deque()
+        self._is_first = False  # the last one that was called
         self._is_due = False  # the next of them are scheduled
 
     def arrived(self, count: int, now_s: float, busy_until_s: float) -> float:
@@ -65,14 +71,26 @@ class LoopTurns:
         return busy_until_s
 
     def share(self) -> Share:
-        """What is left of the present turn, but at least LEAST_S or LEAST_QUANTUM_S, for the work that begins now."""
-        return self._share(1, ())
+        """What is left of the present turn for work that was put off and begins now.
+
+        At least a quarter of what the turn has lasted, so that it advances however much becomes ready; and LEAST_S, or
+        LEAST_QUANTUM_S.
+        """
+        now_s = self.now_s()
+        began_s = self.began_s(now_s)
+        least_s = (now_s - began_s) * PUT_OFF_PART
+        most_s = began_s + TURN_S
+        if now_s < self.single_until_s:
+            return Share(self, began_s, max(began_s + QUANTUM_S, now_s + max(least_s, LEAST_QUANTUM_S)), most_s, ())
+        most_s = max(most_s, now_s + max(least_s, LEAST_S))
+        return Share(self, began_s, most_s, most_s, ())
 
     def share_of_one(self) -> Share:
-        """The same for one of those that are deferred when their time is over: they have equal parts of the turn."""
-        return self._share(1 + len(self._deferred), self._deferred)
+        """What is left of it for one connection, the requests of which are deferred when its time is over.
 
-    def _share(self, among: int, behind: Sized) -> Share:
+        With n deferred ones a part of the turn, at least LEAST_S; while a client sends single requests a quantum, at
+        least LEAST_QUANTUM_S. After HELD_S one request.
+        """
         now_s = self.now_s()
         began_s = self.began_s(now_s)
         most_s = began_s + TURN_S
@@ -81,8 +99,9 @@ class LoopTurns:
         elif now_s < self.single_until_s:
             ends_s = max(began_s + QUANTUM_S, now_s + LEAST_QUANTUM_S)
         else:
-            ends_s = most_s = max(min(most_s, now_s + TURN_S / among), now_s + LEAST_S)
-        return Share(self, began_s, ends_s, most_s, behind)
+            part_s = TURN_S / (1 + len(self._deferred))
+            ends_s = most_s = max(min(most_s, now_s + part_s), now_s + LEAST_S)
+        return Share(self, began_s, ends_s, most_s, self._deferred)
 
     def began_s(self, now_s: float) -> float:
         """When the present turn began, or on a loop that does not say it, the first share of it."""
@@ -96,9 +115,12 @@ class LoopTurns:
     def _next_turn(self) -> None:
         self._began_s = None
 
-    def defer(self, work: Callable[[], None]) -> None:
-        """Has `work` called when it is its turn again, after all that were deferred before it."""
-        self._deferred.append(work)
+    def defer(self, work: Callable[[], None], is_first: bool = False) -> None:
+        """Has `work` called when it is its turn again, after all that were deferred before it.
+
+        is_first: it has had no turn yet. These have a queue of their own, which alternates with the other one.
+        """
+        (self._first if is_first else self._deferred).append(work)
         if not self._is_due:
             self._is_due = True
             self.put_off(self._continue)
@@ -107,12 +129,13 @@ class LoopTurns:
         """Some of them: others on the loop wait no longer for a thousand of them than for one."""
         share = self.share()
         try:
-            for _ in range(len(self._deferred)):  # not those that come back meanwhile
-                self._deferred.popleft()()
+            for _ in range(len(self._first) + len(self._deferred)):  # not those that come back meanwhile
+                self._is_first = bool(self._first) and not (self._is_first and self._deferred)
+                (self._first if self._is_first else self._deferred).popleft()()
                 if share.is_over():
                     break
         finally:
-            self._is_due = bool(self._deferred)
+            self._is_due = bool(self._first or self._deferred)
             if self._is_due:
                 self.put_off(self._continue)
 

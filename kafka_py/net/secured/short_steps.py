@@ -19,36 +19,37 @@ class ShortSteps:
     def __init__(self, turns: LoopTurns) -> None:
         self._turns = turns
         self._waiting: deque[Callable[[], None]] = deque()
-        self._share: Share | None = None  # of this turn or the one before, if it has run a step
+        self._share: Share | None = None  # of the last turn with a step
+        self._is_due = False  # the next of them are scheduled
 
     def run(self, step: Callable[[], None]) -> bool:
         """Runs `step` at once; False when it must wait for one of the next turns, after those that came before it."""
-        share = self._share
-        if share is None:
-            self._begin()
-        elif self._waiting:
+        if self._waiting:
             self._waiting.append(step)
             return False
-        elif share.began_s != self._turns.began_s(self._turns.now_s()):
-            self._share = self._turns.share()
+        share, turns = self._share, self._turns
+        if share is None or share.began_s != turns.began_s(turns.now_s()):
+            self._share = turns.share()
         elif share.is_over():
             self._waiting.append(step)
+            self._schedule()
             return False
         step()
         return True
 
-    def _begin(self) -> Share:
-        self._share = share = self._turns.share()
-        self._turns.put_off(self._next_turn)
-        return share
+    def _schedule(self) -> None:
+        if self._waiting and not self._is_due:
+            self._is_due = True
+            self._turns.put_off(self._next_turn)
 
     def _next_turn(self) -> None:
         """Whatever a step raises is the loop's to report, and the next turn begins with the one after it."""
-        self._share = None
-        if not self._waiting:
-            return
-        share = self._begin()
-        while self._waiting:
-            self._waiting.popleft()()
-            if share.is_over():
-                break
+        self._is_due = False
+        self._share = share = self._turns.share()
+        try:
+            while self._waiting:
+                self._waiting.popleft()()
+                if share.is_over():
+                    break
+        finally:
+            self._schedule()

@@ -55,11 +55,16 @@ class FileBuffer:
         return self._view
 
 
+Defer = Callable[[Callable[[], None], bool], object]
+"""(call, whether it is the first of its data)"""
+
+
 class TlsTransport:
     """One stream; usable after its handshake (handshakes.py), which begins with the first call of `step`.
 
     make: the TLS session; called as late as that, because a peer that connects and sends nothing should cost little.
-    defer: has a call made in its next turn, for data that is here already; the loop's next one unless given.
+    defer: has a call made in the next turn of the stream, for data that is here already (LoopTurns.defer); in that of
+        the loop unless given.
     """
 
     __slots__ = (
@@ -70,7 +75,7 @@ class TlsTransport:
 
     def __init__(
         self, connected: socket.socket, make: MakeTls, loop: asyncio.AbstractEventLoop, file_buffer: FileBuffer,
-        defer: Callable[[Callable[[], None]], object] | None = None,
+        defer: Defer | None = None,
     ) -> None:  # fmt: skip
         connected.setblocking(False)
         self.fileno = connected.fileno()
@@ -81,7 +86,7 @@ class TlsTransport:
         self._send = connected.send
         self._make = make
         self._loop = loop
-        self._defer = defer or loop.call_soon
+        self._defer: Defer = defer or (lambda call, _is_first: loop.call_soon(call))
         self._file_buffer = file_buffer
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
@@ -317,22 +322,31 @@ class TlsTransport:
         self._watch_socket(self._unsent is not None)
 
     def _read_ready(self) -> None:
-        call = self._on_readable
-        if call is not None:
-            call()
-            self._read_held_soon()
+        self._read_now(is_first=True)
 
-    def _read_held_soon(self) -> None:
+    def _read_now(self, *, is_first: bool) -> None:
+        """A turn of the stream; what it leaves has the next one: the first one soon, if the socket was ready."""
+        call = self._on_readable
+        if call is None:
+            return
+        was_due, self._is_due = self._is_due, True  # it is not to be one of those that wait while it has its turn
+        try:
+            call()
+        finally:
+            self._is_due = was_due
+        self._read_held_soon(is_first=is_first)
+
+    def _read_held_soon(self, *, is_first: bool = False) -> None:
         """One turn at a time, or data that keeps coming would have more of them in every turn of the loop."""
         if self._holds and not self._is_due and self._on_readable is not None:
             self._is_due = True
-            self._defer(self._read_held)
+            self._defer(self._read_held, is_first)
 
     def _read_held(self) -> None:
         """The next turn of data that is here already; others on the loop had theirs."""
         self._is_due = False
         if self._holds:
-            self._read_ready()
+            self._read_now(is_first=False)
 
     def _watch_socket(self, wanted: bool) -> None:
         if wanted is not self._watches:

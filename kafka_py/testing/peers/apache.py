@@ -39,8 +39,8 @@ CLASSIC_JVM = (
 """What Apache Kafka's start script gives a broker: for benchmarks."""
 
 CLASSIC_TOOL_JVM = ("-Xmx512M", *CLASSIC_JVM[2:])
-"""What its scripts give the performance tests. QUICK_JVM is without the compiler that uses the processor's instructions
-for cryptography and checksums."""
+"""What Apache Kafka's scripts give the performance tests. QUICK_JVM is without the compiler that uses the processor's
+instructions for cryptography and checksums."""
 
 RUN_TIMEOUT_S = 60
 
@@ -116,7 +116,8 @@ class Jars:
 
     def run_fast(self, main_class: str, *arguments: str, timeout_s: float = RUN_TIMEOUT_S) -> Result:
         """Runs a tool to its end as Apache Kafka's scripts do: starts slowly, for benchmarks."""
-        return _run(self.command(main_class, *arguments, jvm=CLASSIC_TOOL_JVM), "", timeout_s)
+        jvm = (*CLASSIC_TOOL_JVM, "-Xlog:disable", "-Xlog:all=off")
+        return _run(self.command(main_class, *arguments, jvm=jvm), "", timeout_s)
 
     def run_source(self, source: str, *arguments: str, stdin: str = "", timeout_s: float = RUN_TIMEOUT_S) -> Result:
         """Compiles, if need be, and runs a program of tests/compat/java, named without its suffix."""

@@ -3,9 +3,10 @@
 import asyncio
 import os
 import socket
+import ssl
 import struct
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,14 +18,18 @@ from kafka_py.base.errors import ConfigError
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.quota_rates import Window
 from kafka_py.base.slices import FileSlice
+from kafka_py.net import socket_server
 from kafka_py.net.address_rates import AddressRates
 from kafka_py.net.configs import NetOptions
 from kafka_py.net.connection import Connection
-from kafka_py.net.endpoints import listening_of
+from kafka_py.net.endpoints import Endpoint, listening_of
 from kafka_py.net.event_loop.loop import LoopWatch, new_event_loop
 from kafka_py.net.listener import BindFailed
-from kafka_py.net.socket_server import RequestService, SocketServer
+from kafka_py.net.secured.stages import ListenerSecurity
+from kafka_py.net.secured.tls_transport import TlsTransport
+from kafka_py.net.socket_server import RequestService, SocketServer, unprotected
 from kafka_py.testing.clock import ManualClock
+from kafka_py.testing.tls_ends import server_end
 
 try:
     import uvloop  # noqa: F401
@@ -54,7 +59,10 @@ def framed(*bodies: bytes) -> bytes:
 class Server:
     """A server that echoes `echo...`, parks `park...`, sends a file for `file`, and fails on `fail`."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, clock: Clock = SYSTEM_CLOCK, **settings: object) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, clock: Clock = SYSTEM_CLOCK,
+        security_of: Callable[[Endpoint], ListenerSecurity | None] = unprotected, **settings: object,
+    ) -> None:  # fmt: skip
         given = {name.replace("_", "."): value for name, value in settings.items()}
         given.setdefault("listeners", "PLAINTEXT://127.0.0.1:0")
         self.options = NetOptions.parse(given)
@@ -65,7 +73,7 @@ class Server:
         self.slice: FileSlice | None = None
         self.addresses = AddressRates(Window(11, 1000.0))
         self.server = SocketServer(
-            self.options, listening, RequestService(self.on_request),
+            self.options, listening, RequestService(self.on_request, security_of=security_of),
             loop=loop, clock=clock, registry=self.registry, addresses=self.addresses,
             watch=_watches[loop] if clock is SYSTEM_CLOCK else None,
         )  # fmt: skip
@@ -706,4 +714,26 @@ def test_all_that_is_done_in_turns_shares_those_of_the_loop(loop: asyncio.Abstra
     assert turns.watch is _watches[loop]
     assert server._first_reads._turns is turns
     assert server._stages._short_steps._turns is turns
+    server.close()
+
+
+def test_what_a_tls_stream_holds_takes_its_turns_with_all_others(
+    loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[TlsTransport] = []
+
+    class Noted(TlsTransport):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            made.append(self)
+
+    def security_of(_endpoint: Endpoint) -> ListenerSecurity:
+        return ListenerSecurity(make_tls=server_end(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)))
+
+    monkeypatch.setattr(socket_server, "TlsTransport", Noted)
+    server = Server(loop, security_of=security_of).server
+    with socket.create_connection(("127.0.0.1", server._served["PLAINTEXT"].listener.port)):
+        while not made:
+            loop.run_until_complete(asyncio.sleep(0))
+    assert made[0]._defer == server._services.turns.defer
     server.close()

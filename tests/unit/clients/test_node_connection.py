@@ -171,11 +171,37 @@ def test_a_request_that_a_renewal_holds_for_too_long_says_so_and_those_behind_it
             with pytest.raises(ConnectionLost, match="renewal of the session"):
                 await short
         assert not wire.sent
+        assert connection.in_flight == 1
         over.set()
         await wire.wait_sent(1)
         wire.answer(0)
         await long
         assert wire.sent == [MetadataRequest()]
+
+    asyncio.run(scenario())
+
+
+def test_a_held_request_that_cannot_be_encoded_fails_and_those_behind_it_are_sent() -> None:
+    async def scenario() -> None:
+        connection, wire = await muted(20)
+        send_nowait, send_and_forget = wire.send_nowait, wire.send_and_forget
+
+        def encoding(request: Any, version: int) -> Any:
+            if not isinstance(request, MetadataRequest):
+                raise ValueError("cannot be encoded")
+            return send_nowait(request, version)
+
+        wire.send_nowait, wire.send_and_forget = encoding, encoding
+        broken, sound = connection.send(HEARTBEAT), None
+        connection.send_and_forget(HEARTBEAT)
+        sound = connection.send(MetadataRequest())
+        async with asyncio.timeout(5):
+            with pytest.raises(ValueError, match="encoded"):
+                await broken
+            await wire.wait_sent(2)
+            wire.answer(1)
+            await sound
+        wire.send_and_forget = send_and_forget
 
     asyncio.run(scenario())
 

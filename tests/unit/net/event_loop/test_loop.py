@@ -319,7 +319,7 @@ def test_what_was_put_off_is_waited_for_once_and_in_its_order(monkeypatch: pytes
         waits = Waits(monkeypatch, loop)
         for number in range(3):
             watch.call_last(lambda number=number: order.append(number))
-        loop.call_later(0.1, loop.stop)
+        loop.call_later(1.0, loop.stop)
         loop.run_forever()
         assert order == [0, 1, 2]
         assert waits.seen[0] == 0 and waits.seen[1] and len(waits.seen) == 2  # it does not turn without end after that
@@ -343,7 +343,7 @@ def test_a_timer_that_is_due_and_work_that_was_put_off_are_others() -> None:
         handle.cancel()
         loop.call_later(-1, lambda: None)
         seen.append(watch.others_wait())
-        loop.call_soon(look_again)
+        loop.call_later(0.01, look_again)
 
     def look_again() -> None:
         seen.append(watch.others_wait())
@@ -356,7 +356,7 @@ def test_a_timer_that_is_due_and_work_that_was_put_off_are_others() -> None:
         loop.run_forever()
     finally:
         loop.close()
-    assert seen[0] is False and seen[1] is True and seen[-1] is True
+    assert seen == [False, True, False, True]
 
 
 def test_a_turn_begins_when_the_wait_is_over() -> None:
@@ -369,11 +369,11 @@ def test_a_turn_begins_when_the_wait_is_over() -> None:
         loop.stop()
 
     try:
-        loop.call_later(0.2, note)
+        loop.call_later(1.0, note)
         loop.run_forever()
     finally:
         loop.close()
-    assert 0 <= ages[0] < 0.15
+    assert 0 <= ages[0] < 0.8
 
 
 def test_a_closed_loop_keeps_nothing_and_takes_nothing() -> None:

@@ -6,13 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from kafka_py.base import turns as turns_of_work
-from kafka_py.broker.observe.metrics import FOLD_AT
 from kafka_py.net.event_loop.loop import LoopWatch
 from kafka_py.net.event_loop.turns import HELD_S, LEAST_QUANTUM_S, LEAST_S, QUANTUM_S, TURN_S, LoopTurns, Share
-from kafka_py.net.scraping.endpoint import SLICE_S
-from kafka_py.wire import decoding, encoding
-from kafka_py.wire.dismantling import STEP_VALUES
 
 
 class World:
@@ -62,7 +57,7 @@ def test_while_others_wait_work_has_what_is_left_of_the_turn(
     world = World(watch)
     world.turns.single_until_s = 1000.0 if single else 0.0
     world.now_s += spent_s
-    assert world.lasts_s() == pytest.approx(lasts_s, abs=0.000_011)
+    assert world.lasts_s(world.turns.share_of_one()) == pytest.approx(lasts_s, abs=0.000_011)
 
 
 def test_while_no_other_waits_it_continues_to_the_end_of_the_turn(watch: LoopWatch) -> None:
@@ -84,10 +79,37 @@ def test_on_a_loop_that_does_not_say_it_a_turn_begins_with_its_first_work(
     world = World(watch)
     world.turns.single_until_s = 1000.0 if single else 0.0
     for _ in range(2):
-        assert [world.lasts_s() for _ in range(3)] == pytest.approx(lasts_s, abs=0.000_011)
+        assert [world.lasts_s(world.turns.share_of_one()) for _ in range(3)] == pytest.approx(lasts_s, abs=0.000_011)
         world.run_soon()
         world.now_s += 10.0
     assert not world.soon
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_what_was_put_off_advances_however_much_is_ready(watch: LoopWatch, single: bool) -> None:
+    world = World(watch)
+    world.turns.single_until_s = 1000.0 if single else 0.0
+    world.now_s += 0.008
+    assert world.lasts_s() == pytest.approx(0.002, abs=0.000_011)
+    watch.woke_s = world.now_s
+    assert world.lasts_s() == pytest.approx(QUANTUM_S if single else TURN_S, abs=0.000_011)
+
+
+def test_what_has_had_no_turn_yet_alternates_with_what_had_one(watch: LoopWatch) -> None:
+    world, done = World(watch), list[str]()
+
+    def work(name: str) -> None:
+        done.append(name)
+        world.now_s += TURN_S  # one has its turn
+
+    for name in ("old 1", "old 2"):
+        world.turns.defer(lambda name=name: work(name))
+    for name in ("new 1", "new 2", "new 3", "new 4"):
+        world.turns.defer(lambda name=name: work(name), True)
+    while world.soon:
+        watch.woke_s = world.now_s
+        world.run_soon()
+    assert done == ["new 1", "old 1", "new 2", "old 2", "new 3", "new 4"]
 
 
 @pytest.mark.parametrize(("others", "lasts_s"), [(0, TURN_S), (1, TURN_S / 2), (7, LEAST_S), (500, LEAST_S)])
@@ -154,13 +176,6 @@ def test_half_a_request_is_no_single_request(watch: LoopWatch) -> None:
     assert turns.arrived(0, 100.0, 0.0) == 0.0
     assert turns.single_until_s == 0.0
 
-
-def test_the_bounds_fit_together() -> None:
-    assert LEAST_QUANTUM_S < QUANTUM_S == LEAST_S < TURN_S < HELD_S < 0.005
-    assert turns_of_work.TURN_MS <= 1.0
-    assert SLICE_S * 1000 <= turns_of_work.TURN_MS
-    assert decoding.STEP_ELEMENTS <= encoding.STEP_ELEMENTS <= 64 < STEP_VALUES <= 128
-    assert FOLD_AT <= 256
 
 
 def test_work_is_put_off_behind_what_becomes_ready_where_the_loop_can_do_that(watch: LoopWatch) -> None:

@@ -77,6 +77,22 @@ def test_the_time_of_earlier_turns_does_not_count() -> None:
         turns.turn()
 
 
+def test_a_step_that_comes_before_the_end_of_the_next_turn_has_the_time_of_that_one() -> None:
+    turns = Turns()
+    assert [turns.add("a", TURN_S), turns.add("b")] == [True, False]
+    assert turns.turn() == ["b"]
+    assert turns.add("c", TURN_S)
+    turns._watch.woke_s = turns.now_s  # a socket that is ready is served before what was put off
+    assert turns.add("d")
+    assert not turns.due
+
+
+def test_steps_that_fit_their_turn_leave_nothing_to_do() -> None:
+    turns = Turns()
+    assert turns.add("a")
+    assert not turns.due  # it would be something that waits
+
+
 def test_a_step_that_raises_keeps_no_other_from_its_turn() -> None:
     turns = Turns()
     turns.add("long", TURN_S)

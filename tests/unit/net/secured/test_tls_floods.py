@@ -279,7 +279,7 @@ def test_data_that_keeps_coming_has_one_turn_besides_that_of_its_socket(tmp_path
         server, loop = client.server, CountingLoop()
         records = client.shake_hands(nothing)
         server._loop = loop  # type: ignore[assignment]
-        server._defer = loop.call_soon
+        server._defer = lambda call, _is_first: loop.call_soon(call)
         client.socket.sendall(records.record(bytes(10_000)))
         buffer = memoryview(bytearray(100))
 
@@ -301,20 +301,28 @@ def test_data_that_keeps_coming_has_one_turn_besides_that_of_its_socket(tmp_path
 
 def test_data_that_is_held_waits_for_its_turn_among_all_that_is_deferred(tmp_path: Path) -> None:
     async def body(client: RawClient) -> None:
-        server, loop, deferred = client.server, CountingLoop(), list[Callable[[], None]]()
+        server, loop, deferred = client.server, CountingLoop(), list[tuple[Callable[[], None], bool]]()
         records = client.shake_hands(nothing)
-        server._loop, server._defer = loop, deferred.append  # type: ignore[assignment]
+        server._loop = loop  # type: ignore[assignment]
+        server._defer = lambda call, is_first: deferred.append((call, is_first))
         client.socket.sendall(records.record(bytes(10_000)))
         buffer = memoryview(bytearray(100))
 
         def on_readable() -> None:
             server.recv_into(buffer)
+            server.add_reader(server.fileno, on_readable)  # as when a connection may take more requests again
+            during.append(len(deferred))
 
+        during: list[int] = []
+        server._holds = False
         server.add_reader(server.fileno, on_readable)
+        assert not deferred
         server._read_ready()
-        assert (len(deferred), loop.soon) == (1, [])
-        deferred.pop()()
-        assert (len(deferred), loop.soon) == (1, [])
+        assert [is_first for _, is_first in deferred] == [True]
+        deferred.pop()[0]()
+        assert [is_first for _, is_first in deferred] == [False]
+        assert during == [0, 0]  # it is not one of those that wait while it has its turn
+        assert loop.soon == []
         server._loop = asyncio.get_running_loop()
 
     on_a_raw_stream(tmp_path, body)
