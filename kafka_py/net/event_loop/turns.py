@@ -70,7 +70,7 @@ class LoopTurns:
             self.single_until_s = now_s + SINGLE_S
         return busy_until_s
 
-    def share(self) -> Share:
+    def share(self) -> TurnShare:
         """What is left of the present turn for work that was put off and begins now.
 
         At least a quarter of what the turn has lasted, so that it advances however much becomes ready; and LEAST_S, or
@@ -81,11 +81,11 @@ class LoopTurns:
         least_s = (now_s - began_s) * PUT_OFF_PART
         most_s = began_s + TURN_S
         if now_s < self.single_until_s:
-            return Share(self, began_s, max(began_s + QUANTUM_S, now_s + max(least_s, LEAST_QUANTUM_S)), most_s, ())
+            return TurnShare(self, began_s, max(began_s + QUANTUM_S, now_s + max(least_s, LEAST_QUANTUM_S)), most_s, ())
         most_s = max(most_s, now_s + max(least_s, LEAST_S))
-        return Share(self, began_s, most_s, most_s, ())
+        return TurnShare(self, began_s, most_s, most_s, ())
 
-    def share_of_one(self) -> Share:
+    def share_of_one(self) -> TurnShare:
         """What is left of it for one connection, the requests of which are deferred when its time is over.
 
         With n deferred ones a part of the turn, at least LEAST_S; while a client sends single requests a quantum, at
@@ -101,7 +101,7 @@ class LoopTurns:
         else:
             part_s = TURN_S / (1 + len(self._deferred))
             ends_s = most_s = max(min(most_s, now_s + part_s), now_s + LEAST_S)
-        return Share(self, began_s, ends_s, most_s, self._deferred)
+        return TurnShare(self, began_s, ends_s, most_s, self._deferred)
 
     def began_s(self, now_s: float) -> float:
         """When the present turn began, or on a loop that does not say it, the first share of it."""
@@ -140,7 +140,7 @@ class LoopTurns:
                 self.put_off(self._continue)
 
 
-class Share:
+class TurnShare:
     """A part of a turn, which begins when it is made. began_s: when the turn began."""
 
     __slots__ = ("_behind", "_ends_s", "_most_s", "_turns", "began_s")

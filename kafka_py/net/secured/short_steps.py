@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from kafka_py.net.event_loop.turns import LoopTurns, Share
+from kafka_py.net.event_loop.turns import LoopTurns, TurnShare
 
 
 class ShortSteps:
@@ -19,7 +19,7 @@ class ShortSteps:
     def __init__(self, turns: LoopTurns) -> None:
         self._turns = turns
         self._waiting: deque[Callable[[], None]] = deque()
-        self._share: Share | None = None  # of the last turn with a step
+        self._share: TurnShare | None = None  # of the last turn with a step
         self._is_due = False  # the next of them are scheduled
 
     def run(self, step: Callable[[], None]) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from kafka_py.net.event_loop.loop import LoopWatch
-from kafka_py.net.event_loop.turns import HELD_S, LEAST_QUANTUM_S, LEAST_S, QUANTUM_S, TURN_S, LoopTurns, Share
+from kafka_py.net.event_loop.turns import HELD_S, LEAST_QUANTUM_S, LEAST_S, QUANTUM_S, TURN_S, LoopTurns, TurnShare
 
 
 class World:
@@ -27,7 +27,7 @@ class World:
         for call in soon:
             call()
 
-    def lasts_s(self, share: Share | None = None, piece_s: float = 0.000_01) -> float:
+    def lasts_s(self, share: TurnShare | None = None, piece_s: float = 0.000_01) -> float:
         """How long work continues that begins now and asks after every piece."""
         share, began_s = share or self.turns.share(), self.now_s
         while not share.is_over():
