@@ -7,7 +7,7 @@ the processor time of the thread are used instead.
 The selector also bounds a turn: thousands of connections that are ready at once are served some in each turn, and the
 listening sockets are looked at in every turn, so that a new connection waits for a turn and not for all of them. Work
 that was put off comes after what has just become ready (`call_last`), and can ask whether there is anything else to do
-(`others_wait`); turns.py says how long it goes on.
+(`others_wait`); turns.py says how long it continues.
 """
 
 from __future__ import annotations
