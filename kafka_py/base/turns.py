@@ -10,7 +10,7 @@ them.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterable
 from itertools import islice
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -29,27 +29,33 @@ SLICE = 256
 
 
 class _Line:
-    """Those whose turn was over, in the order in which they get their next one."""
+    """Those whose turn was over, in the order in which they get their next one; tasks with one Turn get it together."""
 
     __slots__ = ("_waiting",)
 
     def __init__(self) -> None:
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._waiting: OrderedDict[object, list[asyncio.Future[None]]] = OrderedDict()
 
-    def join(self, loop: asyncio.AbstractEventLoop) -> asyncio.Future[None]:
+    def join(self, loop: asyncio.AbstractEventLoop, turn: Turn | None = None) -> asyncio.Future[None]:
         if not self._waiting:
             loop.call_soon(self._admit, loop)
         future = loop.create_future()
-        self._waiting.append(future)
+        self._waiting.setdefault(turn or future, []).append(future)
         return future
 
     def _admit(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Resumes the first one that is still waiting."""
-        while self._waiting:
-            first = self._waiting.popleft()
-            if not first.done():
-                first.set_result(None)
-                break
+        """Resumes the first one that is still waiting, and those that have the same Turn.
+
+        Of these the first goes last: it may be the one that took the whole turn before, and joined before the others,
+        who were resumed after it.
+        """
+        is_any_resumed = False
+        while self._waiting and not is_any_resumed:
+            _, first = self._waiting.popitem(last=False)
+            for future in (*first[1:], first[0]):
+                if not future.done():
+                    future.set_result(None)
+                    is_any_resumed = True
         if self._waiting:
             loop.call_soon(self._admit, loop)
 
@@ -58,13 +64,16 @@ _lines: WeakKeyDictionary[asyncio.AbstractEventLoop, _Line] = WeakKeyDictionary(
 """One for each event loop, which is what the turns are of."""
 
 
-async def next_turn() -> None:
-    """Ends a turn; the next one begins when those who ended theirs before have had one."""
+async def next_turn(turn: Turn | None = None) -> None:
+    """Ends a turn; the next one begins when those who ended theirs before have had one.
+
+    turn: shared with other tasks, whose next turn is the same one.
+    """
     loop = asyncio.get_running_loop()
     line = _lines.get(loop)
     if line is None:
         line = _lines[loop] = _Line()
-    await line.join(loop)
+    await line.join(loop, turn)
 
 
 class Turn:
@@ -79,7 +88,7 @@ class Turn:
 
     async def maybe_yield(self) -> None:
         while self._clock.monotonic_ms() >= (over_ms := self._ends_ms):
-            await next_turn()
+            await next_turn(self)
             if self._ends_ms == over_ms:  # no other task has begun the next turn
                 self._ends_ms = self._clock.monotonic_ms() + self._turn_ms
                 return

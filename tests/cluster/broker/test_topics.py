@@ -148,7 +148,7 @@ async def test_topics_of_one_request_need_few_changes_of_the_cluster(broker: Loc
     before = timing.count
     got = await create(broker, *(new_topic(f"t-{number}", 1, 1) for number in range(100)))
     assert {row.error_code for row in got.values()} == {0}
-    assert timing.count - before < 50
+    assert timing.count - before < 25
 
 
 @on_broker()

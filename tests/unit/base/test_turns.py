@@ -152,6 +152,67 @@ def test_tasks_that_share_a_turn_hold_the_loop_no_longer_than_one() -> None:
     asyncio.run(scenario())
 
 
+def test_tasks_that_share_a_turn_and_wait_together_go_on_together() -> None:
+    """Admitted one by one, each would have a turn of the loop to itself, however little it does in it."""
+
+    async def scenario() -> None:
+        clock = ManualClock()
+        turn = Turn(clock)
+        in_one_turn = []
+
+        async def work() -> None:
+            await turn.maybe_yield()
+            clock.advance(TURN_MS / 4)
+            in_one_turn[-1] += 1
+
+        clock.advance(TURN_MS)
+        working = [asyncio.create_task(work()) for _ in range(20)]
+        another = asyncio.create_task(next_turn())
+        while not all(task.done() for task in working):
+            in_one_turn.append(0)
+            await asyncio.sleep(0)
+        assert max(in_one_turn) == 4
+        assert len([worked for worked in in_one_turn if worked]) == 5
+        assert another.done()
+
+    asyncio.run(scenario())
+
+
+def test_tasks_that_share_a_turn_and_each_take_all_of_it_alternate() -> None:
+    async def scenario() -> None:
+        clock = ManualClock()
+        turn = Turn(clock)
+        seen = []
+
+        async def work(name: str) -> None:
+            for _ in range(4):
+                await turn.maybe_yield()
+                clock.advance(TURN_MS)
+                seen.append(name)
+
+        await asyncio.gather(*map(work, "abc"))
+        rounds = ["".join(sorted(seen[at : at + 3])) for at in range(1, 10, 3)]
+        assert rounds == ["abc"] * 3, seen
+
+    asyncio.run(scenario())
+
+
+def test_of_tasks_that_share_a_turn_only_one_need_still_be_waiting() -> None:
+    async def scenario() -> None:
+        clock = ManualClock()
+        turn = Turn(clock)
+        clock.advance(TURN_MS)
+        first, second = working = [asyncio.create_task(turn.maybe_yield()) for _ in range(2)]
+        another = asyncio.create_task(next_turn())
+        await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.wait_for(asyncio.gather(*working, another, return_exceptions=True), 10)
+        assert first.cancelled()
+        assert second.exception() is None
+
+    asyncio.run(scenario())
+
+
 def test_a_large_collection_comes_in_slices_with_a_stop_between() -> None:
     async def scenario() -> None:
         seen: list[Any] = []
