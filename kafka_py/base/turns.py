@@ -3,8 +3,8 @@
 Three forms: a coroutine asks a Turn now and then whether it has held the loop for long, or takes a large collection
 from `sliced`, which needs no clock; a generator stops after every few elements and is driven by `run_turn`, or to its
 end by `finish` or by `take_in_turns`. However many of them there are, one of them has a turn between two looks at the
-sockets: the requests that one client has sent at once, each of which takes long, hold the loop no longer than one of
-them.
+sockets, or the tasks that share one Turn: the requests that one client has sent at once, each of which takes long, hold
+the loop no longer than one of them.
 """
 
 from __future__ import annotations
@@ -28,34 +28,47 @@ SLICE = 256
 """So many elements are dealt with before others have the loop; each may cost some 10 microseconds."""
 
 
+SHARERS = 64
+"""Tasks with one Turn that are resumed at once, in 0.1 ms: the turn may be over before the last of them goes on."""
+
+
+class _Sharers:
+    """Tasks that wait for a turn together. again: those that come first, for they were resumed and found it over."""
+
+    __slots__ = ("again", "new")
+
+    def __init__(self, again: list[asyncio.Future[None]]) -> None:
+        self.again = again
+        self.new: list[asyncio.Future[None]] = []
+
+
 class _Line:
     """Those whose turn was over, in the order in which they get their next one; tasks with one Turn get it together."""
 
     __slots__ = ("_waiting",)
 
     def __init__(self) -> None:
-        self._waiting: OrderedDict[object, list[asyncio.Future[None]]] = OrderedDict()
+        self._waiting: OrderedDict[object, _Sharers] = OrderedDict()
 
-    def join(self, loop: asyncio.AbstractEventLoop, turn: Turn | None = None) -> asyncio.Future[None]:
+    def join(self, loop: asyncio.AbstractEventLoop, turn: Turn | None, is_again: bool) -> asyncio.Future[None]:
         if not self._waiting:
             loop.call_soon(self._admit, loop)
         future = loop.create_future()
-        self._waiting.setdefault(turn or future, []).append(future)
+        sharers = self._waiting.setdefault(turn or future, _Sharers([]))
+        (sharers.again if is_again else sharers.new).append(future)
         return future
 
     def _admit(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Resumes the first one that is still waiting, and those that have the same Turn.
-
-        Of these the first goes last: it may be the one that took the whole turn before, and joined before the others,
-        who were resumed after it.
-        """
-        is_any_resumed = False
-        while self._waiting and not is_any_resumed:
-            _, first = self._waiting.popitem(last=False)
-            for future in (*first[1:], first[0]):
-                if not future.done():
-                    future.set_result(None)
-                    is_any_resumed = True
+        """Resumes the first one that is still waiting, and some of those that have the same Turn."""
+        resumed: list[asyncio.Future[None]] = []
+        while self._waiting and not resumed:
+            turn, first = self._waiting.popitem(last=False)
+            waiting = [future for future in (*first.again, *first.new) if not future.done()]
+            resumed, left = waiting[:SHARERS], waiting[SHARERS:]
+            if left:
+                self._waiting[turn] = _Sharers(left)
+        for future in resumed:
+            future.set_result(None)
         if self._waiting:
             loop.call_soon(self._admit, loop)
 
@@ -64,16 +77,17 @@ _lines: WeakKeyDictionary[asyncio.AbstractEventLoop, _Line] = WeakKeyDictionary(
 """One for each event loop, which is what the turns are of."""
 
 
-async def next_turn(turn: Turn | None = None) -> None:
+async def next_turn(turn: Turn | None = None, *, is_again: bool = False) -> None:
     """Ends a turn; the next one begins when those who ended theirs before have had one.
 
-    turn: shared with other tasks, whose next turn is the same one.
+    turn: shared with other tasks, whose next turn is the same one. is_again: the task has waited and found that turn
+    over; it comes before those that have had a part of it.
     """
     loop = asyncio.get_running_loop()
     line = _lines.get(loop)
     if line is None:
         line = _lines[loop] = _Line()
-    await line.join(loop, turn)
+    await line.join(loop, turn, is_again)
 
 
 class Turn:
@@ -87,11 +101,23 @@ class Turn:
         self._ends_ms = clock.monotonic_ms() + turn_ms
 
     async def maybe_yield(self) -> None:
+        is_again = False
         while self._clock.monotonic_ms() >= (over_ms := self._ends_ms):
-            await next_turn(self)
+            await next_turn(self, is_again=is_again)
             if self._ends_ms == over_ms:  # no other task has begun the next turn
                 self._ends_ms = self._clock.monotonic_ms() + self._turn_ms
                 return
+            is_again = True
+
+    async def finish(self, steps: Generator[None, None, T]) -> T:
+        """What the generator returns; before each of its steps the turn may be over. Raises what it raises."""
+        while True:
+            await self.maybe_yield()
+            try:
+                next(steps)
+            except StopIteration as end:
+                result: T = end.value
+                return result
 
 
 async def take_in_turns(steps: Iterable[object], turn: Turn) -> None:

@@ -116,12 +116,12 @@ class Connection:
         self._take(frames)
 
     def on_reset(self) -> None:
-        """The peer has reset the connection: handle what it sent before, if the bounds allow, and close."""
-        while self._resuming:
-            self._resume()
+        """The peer has reset the connection: handle what it sent before, if the bounds allow, and close.
+        Called until it is closed; deferred requests have their turns first.
+        """
         if self._reads:
             self._on_readable()
-        else:
+        elif not self._resuming:
             self.close("the peer reset the connection")
 
     def _take(self, frames: list[bytearray]) -> None:

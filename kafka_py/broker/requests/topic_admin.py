@@ -7,7 +7,7 @@ Source: docs/reference/controller.md, section 14; docs/reference/zookeeper.md, s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence, Set
 from enum import Enum
 from typing import NamedTuple, TypeVar
 
@@ -24,7 +24,7 @@ from kafka_py.base.placement import (
     require_racks_of_all_or_none,
     without_racks,
 )
-from kafka_py.base.turns import finish
+from kafka_py.base.turns import Turn
 from kafka_py.controller import topic_names
 from kafka_py.controller.configs import ControllerOptions
 from kafka_py.controller.topic_policy import CreateTopicPolicy, RequestMetadata
@@ -38,6 +38,9 @@ T = TypeVar("T")
 
 Permit = Callable[[int], object]
 """(partitions that are created): raises KafkaError when they may not be created now."""
+
+MOST_NAMED = 20
+"""Brokers that an error message names."""
 
 BROKER_DEFAULT = -1
 """As a count: use the broker's default."""
@@ -127,28 +130,31 @@ class TopicAdmin:
         self._policy = policy
         self._placing = chance.generator()
         self._new_topic_id = chance.new_topic_id
-        self._now_ms = clock.monotonic_ms
+        self._clock = clock
         self._growing = KeyedLocks()
 
     # Creation
 
     async def create(
-        self, new: TopicToCreate, *, validate_only: bool = False, permit: Permit | None = None
-    ) -> PlannedTopic:
-        """Creates a topic, or with `validate_only` only plans it. permit: called right before the topic is written.
+        self, new: TopicToCreate, *, validate_only: bool = False, permit: Permit | None = None,
+        turn: Turn | None = None,
+    ) -> PlannedTopic:  # fmt: skip
+        """Creates a topic, or with `validate_only` only plans it.
 
+        permit: called right before the topic is written. turn: of the request, whose other topics share it.
         Raises KafkaError with the codes of CreateTopics, and of `permit`; TOPIC_ALREADY_EXISTS also when it is created
         concurrently.
         """
-        planned = await self.plan(new)
+        planned = await self.plan(new, turn)
         if not validate_only:
             if permit is not None:
                 permit(planned.partitions)
             await self.write(planned)
         return planned
 
-    async def plan(self, new: TopicToCreate) -> PlannedTopic:
+    async def plan(self, new: TopicToCreate, turn: Turn | None = None) -> PlannedTopic:
         """The topic with its replicas placed. Raises KafkaError for the first failed check."""
+        turn = turn or Turn(self._clock)
         if self._exists(new.name):
             raise _already_exists(new.name)
         configs = {name: value for name, value in new.configs.items() if value is not None}
@@ -157,11 +163,11 @@ class TopicAdmin:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Null value not supported for topic configs: {nulls}")
         counts = self._counts(new)
         if counts is None:
-            assignment = await finish(_copied(new.assignment), self._now_ms)
+            assignment = await turn.finish(_copied(new.assignment))
         else:
-            assignment = await finish(placing(self._live_brokers(), *counts, chance=self._placing), self._now_ms)
+            assignment = await turn.finish(placing(self._live_brokers(), *counts, chance=self._placing))
         await self._check_name(new.name)
-        await finish(checking(assignment), self._now_ms)
+        await turn.finish(checking(assignment))
         self._validate_configs(configs)
         if self._policy is not None:
             partitions, factor = counts or (None, None)
@@ -208,16 +214,17 @@ class TopicAdmin:
     async def grow(
         self, topic: str, count: int, replicas: Sequence[Sequence[int]] | None = None, *,
         validate_only: bool = False, basis: GrowthBasis | None = None, permit: Permit | None = None,
+        turn: Turn | None = None,
     ) -> PlannedGrowth:  # fmt: skip
         """Extends a topic to `count` partitions, or with `validate_only` only plans it.
 
         replicas: of each new partition; None places them. basis: of the request; read here if None.
-        permit: called right before the partitions are written. Raises KafkaError with the codes of CreatePartitions,
-        and of `permit`.
+        permit: called right before the partitions are written. turn: of the request, whose other topics share it.
+        Raises KafkaError with the codes of CreatePartitions, and of `permit`.
         """
         async with self._growing.hold(topic):
             while True:
-                planned = await self.plan_growth(topic, count, replicas, basis)
+                planned = await self.plan_growth(topic, count, replicas, basis, turn)
                 if validate_only:
                     return planned
                 if permit is not None:
@@ -228,9 +235,10 @@ class TopicAdmin:
 
     async def plan_growth(
         self, topic: str, count: int, replicas: Sequence[Sequence[int]] | None = None,
-        basis: GrowthBasis | None = None,
+        basis: GrowthBasis | None = None, turn: Turn | None = None,
     ) -> PlannedGrowth:  # fmt: skip
         """The new partitions with their replicas. Raises KafkaError for the first failed check."""
+        turn = turn or Turn(self._clock)
         if self._is_queued(topic):
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"The topic '{topic}' is queued for deletion.")
         brokers, names = basis or await self.growth_basis(1)
@@ -239,6 +247,7 @@ class TopicAdmin:
             before = await self._store.topics.assignment(topic) if can_exist else None
         except MalformedZNode:
             before = None
+        await turn.maybe_yield()  # the replies for many topics come together
         if before is None or not before.partitions:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{topic}' does not exist.")
         if any(row.adding or row.removing for row in before.partitions.values()):
@@ -252,18 +261,11 @@ class TopicAdmin:
         if like is None:
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"Topic '{topic}' has no partition 0.")
         if replicas is None:
-            return PlannedGrowth(topic, before, await self._continue(brokers, like.replicas, current, count))
-        check_added_replicas(replicas, count - current, len(like.replicas), {broker.id for broker in brokers})
-        added = {current + index: list(row) for index, row in enumerate(replicas)}
-        return PlannedGrowth(topic, before, added)
-
-    async def _continue(
-        self, brokers: Sequence[BrokerRack], like: Sequence[int], current: int, count: int
-    ) -> Placement:
-        """Continues the placement of partition 0: the index of its first replica is start and shift."""
-        start = next((index for index, broker in enumerate(brokers) if broker.id >= like[0]), 0)
-        steps = placing(brokers, count - current, len(like), fixed_start=start, first_partition=current)
-        return await finish(steps, self._now_ms)
+            steps = _continuing(brokers, like.replicas, current, count)
+        else:
+            known = {broker.id for broker in brokers}
+            steps = checking_added(replicas, current, count - current, len(like.replicas), known)
+        return PlannedGrowth(topic, before, await turn.finish(steps))
 
     async def _write_growth(self, planned: PlannedGrowth) -> bool:
         """Adds the partitions to the topic's znode; False if the topic has changed since the checks."""
@@ -334,28 +336,56 @@ def checking(assignment: Mapping[int, Sequence[int]]) -> Generator[None, None, N
         if not replicas:
             raise _invalid_assignment(f"Partition {partition} has no replica.")
         if len(set(replicas)) < len(replicas):
-            raise _invalid_assignment(f"Duplicate replica assignment found: partition {partition} on {list(replicas)}.")
+            raise _invalid_assignment(
+                f"Duplicate replica assignment found: partition {partition} on {_shown(replicas)}."
+            )
     if min(assignment) != 0 or max(assignment) != len(assignment) - 1:
         raise _invalid_assignment("Partitions should be a consecutive 0-based integer sequence.")
 
 
-def check_added_replicas(replicas: Sequence[Sequence[int]], wanted: int, factor: int, known: set[int]) -> None:
-    """Checks the replicas of added partitions: as many distinct known brokers each as partition 0 has.
+def _continuing(
+    brokers: Sequence[BrokerRack], like: Sequence[int], current: int, count: int
+) -> Generator[None, None, Placement]:
+    """Continues the placement of partition 0: the index of its first replica is start and shift."""
+    start = next((index for index, broker in enumerate(brokers) if broker.id >= like[0]), 0)
+    return placing(brokers, count - current, len(like), fixed_start=start, first_partition=current)
 
-    Raises KafkaError(INVALID_REPLICA_ASSIGNMENT).
+
+def checking_added(
+    replicas: Sequence[Sequence[int]], first: int, wanted: int, factor: int, known: Set[int]
+) -> Generator[None, None, Placement]:
+    """The replicas of added partitions, from partition `first` on: as many distinct known brokers as partition 0 has.
+
+    Raises KafkaError(INVALID_REPLICA_ASSIGNMENT). Yields after every few partitions (base/turns.py).
     """
-    unknown = sorted({broker for row in replicas for broker in row} - known)
+    unknown: set[int] = set()
+    for number, row in enumerate(replicas):
+        if not number % STEP_PARTITIONS:
+            yield
+        unknown.update(broker for broker in row if broker not in known)
     if unknown:
-        raise _invalid_assignment(f"Unknown broker(s) in replica assignment: {unknown}.")
+        raise _invalid_assignment(f"Unknown broker(s) in replica assignment: {_shown(sorted(unknown))}.")
     if len(replicas) != wanted:
         raise _invalid_assignment(f"{wanted} partitions are to be added but {len(replicas)} assignments are given.")
-    for row in replicas:
+    added: Placement = {}
+    for number, row in enumerate(replicas):
+        if not number % STEP_PARTITIONS:
+            yield
         if not row:
             raise _invalid_assignment("A partition cannot have no replica.")
         if len(set(row)) < len(row):
-            raise _invalid_assignment(f"Duplicate brokers are not allowed in a replica assignment: {list(row)}.")
+            raise _invalid_assignment(f"Duplicate brokers are not allowed in a replica assignment: {_shown(row)}.")
         if len(row) != factor:
-            raise _invalid_assignment(f"Partition 0 has {factor} replicas, so {list(row)} cannot be a new partition's.")
+            detail = f"Partition 0 has {factor} replicas, so {_shown(row)} cannot be a new partition's."
+            raise _invalid_assignment(detail)
+        added[first + number] = list(row)
+    return added
+
+
+def _shown(replicas: Sequence[int]) -> str:
+    """In an error message, which has less room than a request."""
+    more = len(replicas) - MOST_NAMED
+    return f"{list(replicas[:MOST_NAMED])}{f' and {more} more' if more > 0 else ''}"
 
 
 def _already_exists(topic: str) -> KafkaError:

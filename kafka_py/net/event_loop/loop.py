@@ -40,8 +40,8 @@ class LoopWatch:
     woke_s: when the present turn began; None where the loop does not say it.
     others_wait: whether there is something to do besides the callback that asks: another one, put off or not, a timer
         that is due, a descriptor; True where it is not known.
-    call_last: has a callback called in the next turn, after all that becomes ready until then; None where the loop
-        cannot do that.
+    call_last: has a callback called in the next turn, after the descriptors that become ready until then and before
+        timers that are due; None where the loop cannot do that.
     urgent: descriptors whose readers are called in every turn while too many others are ready for one turn. They may be
         called although there is nothing to read.
     """
@@ -129,13 +129,13 @@ class WatchedSelector(selectors.DefaultSelector):
         began = self._now_s()
         if self.has_last:
             timeout = 0
-        if self._found:
-            ready, self._found = self._still_registered(self._found), []
-        else:
-            ready = self._some_left_over() if self._left_over else super().select(timeout)
-        if len(ready) > READY_A_TURN:
-            self._left_over.extend(ready)
+        if self._left_over:
             ready = self._some_left_over()
+        else:
+            ready, self._found = self._still_registered(self._found) if self._found else super().select(timeout), []
+            if len(ready) > READY_A_TURN:
+                self._left_over.extend(ready)
+                ready = self._some_left_over()
         woke = self._now_s()
         self._watch.turn(began - self._woke_s, woke - began, woke)
         self._watch.woke_s = self._woke_s = woke

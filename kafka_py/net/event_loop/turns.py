@@ -21,7 +21,7 @@ TURN_S = 0.002
 QUANTUM_S = 0.000_25
 """The same while a client sends single requests and others wait. Ending a turn costs 20 to 40 microseconds."""
 LEAST_S = 0.000_25
-"""Each work that has its turn may take so long, although others before it have used up the time."""
+"""Each connection that is ready may take so long, although others before it have used up the time."""
 LEAST_QUANTUM_S = 0.000_1
 """The same while a client sends single requests."""
 HELD_S = 0.004
@@ -73,8 +73,8 @@ class LoopTurns:
     def share(self) -> TurnShare:
         """What is left of the present turn for work that was put off and begins now.
 
-        At least a quarter of what the turn has lasted, so that it advances however much becomes ready; and LEAST_S, or
-        LEAST_QUANTUM_S.
+        At least a quarter of what the turn has lasted, so that it advances however much becomes ready; while a client
+        sends single requests also LEAST_QUANTUM_S.
         """
         now_s = self.now_s()
         began_s = self.began_s(now_s)
@@ -82,7 +82,7 @@ class LoopTurns:
         most_s = began_s + TURN_S
         if now_s < self.single_until_s:
             return TurnShare(self, began_s, max(began_s + QUANTUM_S, now_s + max(least_s, LEAST_QUANTUM_S)), most_s, ())
-        most_s = max(most_s, now_s + max(least_s, LEAST_S))
+        most_s = max(most_s, now_s + least_s)
         return TurnShare(self, began_s, most_s, most_s, ())
 
     def share_of_one(self) -> TurnShare:
@@ -95,7 +95,7 @@ class LoopTurns:
         began_s = self.began_s(now_s)
         most_s = began_s + TURN_S
         if now_s >= began_s + HELD_S:
-            ends_s = most_s = now_s
+            ends_s = now_s
         elif now_s < self.single_until_s:
             ends_s = max(began_s + QUANTUM_S, now_s + LEAST_QUANTUM_S)
         else:

@@ -152,6 +152,19 @@ async def test_topics_of_one_request_need_few_changes_of_the_cluster(broker: Loc
 
 
 @on_broker()
+async def test_events_of_the_controller_that_need_no_wait_are_taken_in_turns(broker: LocalBroker) -> None:
+    """Replies of brokers are such events: hundreds come together after a change of many topics."""
+    controller = broker.server.node.controller
+    asked = [asyncio.create_task(controller.list_reassignments(None)) for _ in range(4000)]
+    turns = 0
+    while not all(each.done() for each in asked[-3:]):
+        turns += 1
+        await asyncio.sleep(0)
+    assert [each.result() for each in asked[-3:]] == [{}] * 3
+    assert turns > 20
+
+
+@on_broker()
 async def test_a_policy_may_refuse(broker: LocalBroker) -> None:
     broker.server.node.topics._policy = NoShortNames()
     NoShortNames().configure(broker.settings)

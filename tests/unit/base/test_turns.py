@@ -6,7 +6,18 @@ from typing import Any
 
 import pytest
 
-from kafka_py.base.turns import TURN_MS, Done, Turn, finish, next_turn, release, run_turn, sliced, take_in_turns
+from kafka_py.base.turns import (
+    SHARERS,
+    TURN_MS,
+    Done,
+    Turn,
+    finish,
+    next_turn,
+    release,
+    run_turn,
+    sliced,
+    take_in_turns,
+)
 from kafka_py.testing.clock import ManualClock
 
 
@@ -130,6 +141,45 @@ def test_who_no_longer_waits_for_a_turn_costs_the_others_none() -> None:
     asyncio.run(scenario())
 
 
+def test_who_no_longer_waits_delays_the_others_by_no_turn_of_the_loop() -> None:
+    async def turns_until_the_last(count: int, cancelled: int) -> int:
+        turns = 0
+        working = [asyncio.create_task(next_turn()) for _ in range(count)]
+        await asyncio.sleep(0)
+        for task in working[:cancelled]:
+            task.cancel()
+        while not working[-1].done():
+            turns += 1
+            await asyncio.sleep(0)
+        return turns
+
+    async def scenario() -> None:
+        assert await turns_until_the_last(4, cancelled=3) == await turns_until_the_last(1, cancelled=0)
+
+    asyncio.run(scenario())
+
+
+def test_very_many_that_share_a_turn_are_resumed_some_at_a_time() -> None:
+    async def scenario() -> None:
+        clock = ManualClock()
+        turn, in_one_turn = Turn(clock), list[int]()
+
+        async def work() -> None:
+            await turn.maybe_yield()
+            in_one_turn[-1] += 1
+
+        clock.advance(TURN_MS)
+        working = [asyncio.create_task(work()) for _ in range(3 * SHARERS)]
+        another = asyncio.create_task(next_turn())
+        while not all(task.done() for task in working):
+            in_one_turn.append(0)
+            await asyncio.sleep(0)
+            assert sum(in_one_turn) <= SHARERS or another.done()
+        assert [count for count in in_one_turn if count] == [SHARERS] * 3
+
+    asyncio.run(scenario())
+
+
 def test_tasks_that_share_a_turn_hold_the_loop_no_longer_than_one() -> None:
     async def scenario() -> None:
         clock = ManualClock()
@@ -191,8 +241,67 @@ def test_tasks_that_share_a_turn_and_each_take_all_of_it_alternate() -> None:
                 seen.append(name)
 
         await asyncio.gather(*map(work, "abc"))
-        rounds = ["".join(sorted(seen[at : at + 3])) for at in range(1, 10, 3)]
-        assert rounds == ["abc"] * 3, seen
+        assert "".join(seen[1:10]) == "abc" * 3
+
+    asyncio.run(scenario())
+
+
+def test_who_has_found_a_shared_turn_over_comes_before_those_that_had_it() -> None:
+    """Those may wait for something else in between and then come first, time and again."""
+
+    async def scenario() -> None:
+        clock = ManualClock()
+        turn = Turn(clock)
+        seen = []
+
+        async def work(name: str, steps: int) -> None:
+            for _ in range(steps):
+                await turn.maybe_yield()
+                clock.advance(TURN_MS)
+                seen.append(name)
+                await asyncio.sleep(0)
+
+        others = [asyncio.create_task(next_turn()) for _ in range(5)]
+        clock.advance(TURN_MS)
+        await asyncio.gather(work("x", 30), work("c", 3), *others)
+        assert "".join(seen).startswith("xcxcxc")
+
+    asyncio.run(scenario())
+
+
+def test_a_generator_is_driven_in_the_turn_that_others_share() -> None:
+    async def scenario() -> None:
+        clock = ManualClock()
+        turn = Turn(clock)
+        busy_ms = []
+        working = [asyncio.create_task(turn.finish(counting(clock, steps, TURN_MS / 4))) for steps in (5, 0, 7)]
+        while not all(task.done() for task in working):
+            begun_ms = clock.monotonic_ms()
+            await asyncio.sleep(0)
+            busy_ms.append(clock.monotonic_ms() - begun_ms)
+        assert [await task for task in working] == [5, 0, 7]
+        assert sum(busy_ms) == 3 * TURN_MS
+        assert max(busy_ms) <= TURN_MS
+
+    asyncio.run(scenario())
+
+
+def test_where_no_one_waits_for_a_turn_the_loop_is_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        await next_turn()
+        await asyncio.sleep(0)
+        loop, calls = asyncio.get_running_loop(), list[Any]()
+        call_soon = loop.call_soon
+
+        def noted(*given: Any, **named: Any) -> Any:
+            calls.append(given)
+            return call_soon(*given, **named)
+
+        monkeypatch.setattr(loop, "call_soon", noted)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert calls  # of this task
+        assert not [call for call in calls if "_admit" in repr(call)]
 
     asyncio.run(scenario())
 

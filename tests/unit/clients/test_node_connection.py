@@ -159,6 +159,35 @@ def test_a_request_is_held_back_no_longer_than_it_may_take() -> None:
     asyncio.run(scenario())
 
 
+def test_requests_without_a_response_are_all_held_back_and_sent() -> None:
+    async def scenario() -> None:
+        connection, wire = await muted(20)
+        for _ in range(3):
+            connection.send_and_forget(HEARTBEAT)
+        assert len(wire.sent) == 1
+        await wire.wait_sent(4)
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_who_no_longer_waits_for_a_held_request_is_told_nothing(is_closed: bool) -> None:
+    async def scenario() -> None:
+        faults = list[dict[str, Any]]()
+        asyncio.get_running_loop().set_exception_handler(lambda _, fault: faults.append(fault))
+        connection, _ = await muted(3_600_000)
+        left = connection.send(HEARTBEAT, timeout_ms=60_000 if is_closed else 10)
+        stayed = connection.send(MetadataRequest(), timeout_ms=20)
+        left.cancel()
+        if is_closed:
+            connection.close()
+        with pytest.raises(ConnectionLost):
+            await asyncio.wait_for(stayed, 5)
+        assert not faults
+
+    asyncio.run(scenario())
+
+
 def test_a_request_that_a_renewal_holds_for_too_long_says_so_and_those_behind_it_still_go() -> None:
     async def scenario() -> None:
         wire: Any = Wire()
@@ -181,7 +210,9 @@ def test_a_request_that_a_renewal_holds_for_too_long_says_so_and_those_behind_it
     asyncio.run(scenario())
 
 
-def test_a_held_request_that_cannot_be_encoded_fails_and_those_behind_it_are_sent() -> None:
+def test_a_held_request_that_cannot_be_encoded_fails_and_those_behind_it_are_sent(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     async def scenario() -> None:
         connection, wire = await muted(20)
         send_nowait, send_and_forget = wire.send_nowait, wire.send_and_forget
@@ -204,6 +235,8 @@ def test_a_held_request_that_cannot_be_encoded_fails_and_those_behind_it_are_sen
         wire.send_and_forget = send_and_forget
 
     asyncio.run(scenario())
+    [logged] = caplog.records
+    assert "without a response could not be sent" in logged.getMessage()
 
 
 def test_a_request_that_was_held_back_may_take_its_whole_time_afterwards() -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.placement import STEP_PARTITIONS
 from kafka_py.base.turns import Turn
 from kafka_py.broker.metadata.topic_waits import has_leaders, wait_for_topics
 from kafka_py.broker.requests.item_errors import error_of
@@ -16,6 +17,7 @@ from kafka_py.broker.requests.throttling import mutations_of
 from kafka_py.broker.requests.topic_admin import Permit
 from kafka_py.security.acls.vocabulary import Operation, ResourceType
 from kafka_py.wire.messages.create_partitions import (
+    CreatePartitionsAssignment,
     CreatePartitionsRequest,
     CreatePartitionsResponse,
     CreatePartitionsTopic,
@@ -79,9 +81,9 @@ async def _grow(
     async def grow(topic: CreatePartitionsTopic) -> None:
         await turn.maybe_yield()
         try:
-            replicas = None if topic.assignments is None else [list(row.broker_ids) for row in topic.assignments]
+            replicas = None if topic.assignments is None else await turn.finish(_replicas(topic.assignments))
             planned = await node.topics.grow(
-                topic.name, topic.count, replicas, validate_only=permit is None, basis=basis, permit=permit
+                topic.name, topic.count, replicas, validate_only=permit is None, basis=basis, permit=permit, turn=turn
             )
             if permit is not None:
                 added[topic.name] = list(planned.added)
@@ -91,6 +93,15 @@ async def _grow(
 
     raise_first(await pipelined(grow(topic) for topic in asked))
     return added
+
+
+def _replicas(assignments: Sequence[CreatePartitionsAssignment]) -> Generator[None, None, list[Sequence[int]]]:
+    replicas: list[Sequence[int]] = []
+    for row in assignments:
+        if not len(replicas) % STEP_PARTITIONS:
+            yield
+        replicas.append(row.broker_ids)
+    return replicas
 
 
 def _check(node: Node, context: RequestContext, topic: CreatePartitionsTopic, occurrences: int) -> None:

@@ -58,8 +58,9 @@ async def handle(node: Node, context: RequestContext, request: CreateTopicsReque
             try:
                 new = await _new_topic(topic, turn)
                 planned = await node.topics.create(
-                    new, validate_only=request.validate_only, permit=mutations.take
+                    new, validate_only=request.validate_only, permit=mutations.take, turn=turn
                 )
+                await turn.maybe_yield()
                 _fill(node, context, result, planned)
                 if not request.validate_only:
                     created[topic.name] = planned

@@ -7,7 +7,8 @@ import pytest
 
 from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
-from kafka_py.base.placement import BrokerRack
+from kafka_py.base.placement import STEP_PARTITIONS, BrokerRack
+from kafka_py.base.turns import Turn
 from kafka_py.broker.requests.topic_admin import RackMode, TopicAdmin, TopicToCreate, registered_brokers
 from kafka_py.controller.configs import ControllerOptions
 from kafka_py.controller.topic_policy import PolicyViolation, RequestMetadata, load_policy
@@ -68,6 +69,18 @@ class World:
 
     def topic(self, name):
         return TopicZNode.decode(self.zookeeper.tree()[f"/brokers/topics/{name}"])
+
+
+class CountedTurn(Turn):
+    """asked: how often the work has asked whether its turn is over."""
+
+    def __init__(self):
+        super().__init__(ManualClock())
+        self.asked = 0
+
+    async def maybe_yield(self):
+        self.asked += 1
+        await super().maybe_yield()
 
 
 def run(scenario, **given):
@@ -324,5 +337,42 @@ def test_a_growth_whose_answer_was_lost_has_succeeded():
         world.store.session.set = put_and_lose_the_answer
         assert sorted((await world.admin.grow("t", 2)).added) == [1]
         assert len(world.topic("t").partitions) == 2
+
+    run(scenario)
+
+
+def test_the_topics_of_a_request_share_its_turn_after_each_reply_of_zookeeper_and_every_few_partitions():
+    async def scenario(world):
+        created, grown, assigned, refused = (CountedTurn() for _ in range(4))
+        many = 4 * STEP_PARTITIONS
+        rows = {number: [0, 1] for number in range(many)}
+        await world.admin.create(TopicToCreate("t", assignment=rows), turn=created)
+        assert created.asked >= 3 * 4  # copied, and checked twice
+        await world.admin.grow("t", 2 * many, turn=grown)
+        assert grown.asked >= 1 + 4
+        await world.admin.grow("t", 3 * many, [[0, 1]] * many, turn=assigned)
+        assert assigned.asked >= 1 + 2 * 4
+        assert await refusal(world.admin.grow("t", 1, turn=refused)) is ErrorCode.INVALID_PARTITIONS
+        assert refused.asked == 1
+
+    run(scenario)
+
+
+def test_a_refusal_names_some_of_very_many_brokers():
+    """With all of them it would have no room in the response, and the connection would be closed."""
+
+    async def scenario(world):
+        await world.admin.create(TopicToCreate("t", assignment={0: [0]}))
+        many = [[number] for number in range(5, 10_005)]
+        with pytest.raises(KafkaError, match=r"replica assignment: \[5, .*, 24\] and 9980 more\.$"):
+            await world.admin.grow("t", 10_001, many)
+        with pytest.raises(KafkaError, match=r": \[5, 6\]\.$"):
+            await world.admin.grow("t", 3, many[:2])
+        with pytest.raises(KafkaError) as caught:
+            await world.admin.grow("t", 2, [[0] * 10_000])
+        assert len(caught.value.message) < 300
+        with pytest.raises(KafkaError) as caught:
+            await world.admin.create(TopicToCreate("u", assignment={0: [0] * 10_000}))
+        assert len(caught.value.message) < 300
 
     run(scenario)

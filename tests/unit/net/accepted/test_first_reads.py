@@ -9,6 +9,8 @@ from kafka_py.net.accepted.first_reads import FIRST_READS_A_TURN, FirstReads
 from kafka_py.net.event_loop.loop import LoopWatch
 from kafka_py.net.event_loop.turns import TURN_S, LoopTurns
 
+NO_LOOP: asyncio.AbstractEventLoop = None  # type: ignore[assignment]
+
 
 class Turns:
     """A loop whose turns are taken by hand. begin_s: how long a connection takes to begin."""
@@ -101,3 +103,16 @@ def test_none_is_begun_after_the_end() -> None:
     turns.first_reads.close()
     assert turns.turn() == []
     assert turns.due == []
+
+
+def test_connections_are_begun_after_what_has_just_become_ready() -> None:
+    last = list[Callable[[], None]]()
+    watch = LoopWatch(0.0)
+    watch.woke_s = 0.0
+    watch.call_last = last.append
+    first_reads, begun = FirstReads(LoopTurns(NO_LOOP, lambda: 0.0, watch)), list[int]()
+    for number in range(FIRST_READS_A_TURN + 1):
+        first_reads.add("address", lambda number=number: begun.append(number))
+    while last:
+        last.pop()()
+    assert begun == list(range(FIRST_READS_A_TURN + 1))

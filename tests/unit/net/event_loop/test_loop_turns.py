@@ -7,7 +7,18 @@ from collections.abc import Callable
 import pytest
 
 from kafka_py.net.event_loop.loop import LoopWatch
-from kafka_py.net.event_loop.turns import HELD_S, LEAST_QUANTUM_S, LEAST_S, QUANTUM_S, TURN_S, LoopTurns, TurnShare
+from kafka_py.net.event_loop.turns import (
+    BUSY_S,
+    FEW,
+    HELD_S,
+    LEAST_QUANTUM_S,
+    LEAST_S,
+    QUANTUM_S,
+    SINGLE_S,
+    TURN_S,
+    LoopTurns,
+    TurnShare,
+)
 
 
 class World:
@@ -93,6 +104,8 @@ def test_what_was_put_off_advances_however_much_is_ready(watch: LoopWatch, singl
     assert world.lasts_s() == pytest.approx(0.002, abs=0.000_011)
     watch.woke_s = world.now_s
     assert world.lasts_s() == pytest.approx(QUANTUM_S if single else TURN_S, abs=0.000_011)
+    watch.woke_s = world.now_s - QUANTUM_S
+    assert world.lasts_s() == pytest.approx(LEAST_QUANTUM_S if single else TURN_S - QUANTUM_S, abs=0.000_011)
 
 
 def test_what_has_had_no_turn_yet_alternates_with_what_had_one(watch: LoopWatch) -> None:
@@ -171,11 +184,51 @@ def test_work_that_is_deferred_again_has_its_turn_after_the_others_on_the_loop(w
         assert count == number
 
 
-def test_half_a_request_is_no_single_request(watch: LoopWatch) -> None:
-    turns = World(watch).turns
-    assert turns.arrived(0, 100.0, 0.0) == 0.0
-    assert turns.single_until_s == 0.0
+def test_what_has_had_no_turn_yet_takes_nothing_from_the_parts_of_the_others(watch: LoopWatch) -> None:
+    world = World(watch)
+    world.turns.defer(print, True)
+    assert world.lasts_s(world.turns.share_of_one()) == pytest.approx(TURN_S, abs=0.000_011)
 
+
+def test_all_that_has_had_no_turn_yet_is_done_in_one_turn_if_its_time_allows(watch: LoopWatch) -> None:
+    world, done = World(watch), list[int]()
+    for number in range(5):
+        world.turns.defer(lambda number=number: done.append(number), True)
+    world.run_soon()
+    assert done == list(range(5))
+
+
+def test_what_is_left_of_deferred_work_is_put_off_again(watch: LoopWatch) -> None:
+    last = list[Callable[[], None]]()
+    watch.call_last = last.append
+    world = World(watch)
+
+    def work() -> None:
+        world.now_s += TURN_S
+
+    world.turns.defer(work)
+    world.turns.defer(work)
+    last.pop()()
+    assert len(last) == 1
+    assert not world.soon
+
+
+@pytest.mark.parametrize(("count", "is_single"), [(0, False), (1, True), (2, False), (FEW - 1, False), (FEW, False)])
+def test_a_request_that_arrives_alone_makes_turns_short(watch: LoopWatch, count: int, is_single: bool) -> None:
+    turns = World(watch).turns
+    assert turns.arrived(count, 100.0, 7.0) == (100.0 + BUSY_S if count == FEW else 7.0)
+    assert turns.single_until_s == (100.0 + SINGLE_S if is_single else 0.0)
+
+
+def test_a_request_of_a_connection_that_was_busy_is_no_single_one_for_a_while(watch: LoopWatch) -> None:
+    turns = World(watch).turns
+    busy_until_s = turns.arrived(FEW, 100.0, 0.0)
+    for now_s in (100.1, busy_until_s):
+        assert turns.arrived(1, now_s, busy_until_s) == busy_until_s
+        assert turns.single_until_s == 0.0
+    later_s = busy_until_s + 0.1
+    turns.arrived(1, later_s, busy_until_s)
+    assert turns.single_until_s == later_s + SINGLE_S
 
 
 def test_work_is_put_off_behind_what_becomes_ready_where_the_loop_can_do_that(watch: LoopWatch) -> None:

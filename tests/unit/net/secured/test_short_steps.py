@@ -34,10 +34,14 @@ class Turns:
             callback()
         return self.ran
 
-    def add(self, name: str, takes_s: float = TURN_S / 4) -> bool:
+    def add(self, name: str, takes_s: float = TURN_S / 4, *, then: str | None = None) -> bool:
+        """then: the step that it adds when it is done."""
+
         def step() -> None:
             self.now_s += takes_s
             self.ran.append(name)
+            if then is not None:
+                self.add(then)
             if name == "raises":
                 raise RuntimeError(name)
 
@@ -106,3 +110,26 @@ def test_a_step_that_raises_keeps_no_other_from_its_turn() -> None:
     with pytest.raises(RuntimeError):
         turns.add("raises")
     assert turns.add("c")
+
+
+def test_steps_that_had_waited_and_took_the_whole_turn_leave_none_of_it_to_others() -> None:
+    turns = Turns()
+    assert [turns.add("a", TURN_S), turns.add("b", TURN_S)] == [True, False]
+    assert turns.turn() == ["b"]
+    assert not turns.add("c")
+    assert turns.turn() == ["c"]
+
+
+def test_a_step_that_adds_another_one_at_the_end_of_a_turn_schedules_one_next_turn() -> None:
+    turns = Turns()
+    assert [turns.add("a", TURN_S), turns.add("b", TURN_S, then="c")] == [True, False]
+    assert turns.turn() == ["b"]
+    assert len(turns.due) == 1
+    assert turns.turn() == ["c"]
+    assert turns.turn() == [] and not turns.due
+
+
+def test_steps_that_come_at_the_end_of_a_long_turn_advance_by_a_part_of_it() -> None:
+    turns = Turns()
+    turns.now_s = 4 * TURN_S  # what others have taken of this turn
+    assert [turns.add(name) for name in "abcde"] == [True] * 4 + [False]

@@ -323,6 +323,10 @@ def test_data_that_is_held_waits_for_its_turn_among_all_that_is_deferred(tmp_pat
         assert [is_first for _, is_first in deferred] == [False]
         assert during == [0, 0]  # it is not one of those that wait while it has its turn
         assert loop.soon == []
+        server.remove_reader(server.fileno)
+        deferred.pop()[0]()  # no one reads
+        server.add_reader(server.fileno, on_readable)
+        assert [is_first for _, is_first in deferred] == [False]
         server._loop = asyncio.get_running_loop()
 
     on_a_raw_stream(tmp_path, body)
