@@ -31,13 +31,14 @@ class Stream:
     """A stream with an owner that leaves what is held. deferred: whether it is the first turn of its data."""
 
     def __init__(self, ours: socket.socket) -> None:
-        self.loop: Any = Loop()
+        self.loop = Loop()
         self.deferred: list[tuple[Callable[[], None], bool]] = []
         self.calls = 0
         self.fails = False
+        loop: Any = self.loop
         no_tls: Any = None
         self.transport = TlsTransport(
-            ours, no_tls, self.loop, FileBuffer(), lambda call, is_first: self.deferred.append((call, is_first))
+            ours, no_tls, loop, FileBuffer(), lambda call, is_first: self.deferred.append((call, is_first))
         )
 
     def hold(self, is_held: bool = True) -> None:
