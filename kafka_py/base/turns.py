@@ -27,9 +27,8 @@ TURN_MS = 1.0
 SLICE = 256
 """So many elements are dealt with before others have the loop; each may cost some 10 microseconds."""
 
-
 SHARERS = 64
-"""Tasks with one Turn that are resumed at once, in 0.1 ms: the turn may be over before the last of them goes on."""
+"""Tasks with one Turn that are resumed together, which takes 0.1 ms; those that find the turn over wait again."""
 
 
 class _Sharers:

@@ -49,8 +49,8 @@ class ControllerMoved(KafkaError):
 
 
 PIPELINE_WIDTH = 64
-"""Concurrent calls: more than a session has in flight, few enough to go on in one turn of the loop if each then asks a
-Turn before it does more than a few microseconds of work."""
+"""Concurrent calls: more than a session has in flight, few enough to be resumed in one turn of the loop if each then
+asks a Turn before it does more than a few microseconds of work."""
 
 BATCH_SIZE = 50
 """Writes sent as one request, an even number. A request may have 1 MiB (jute.maxbuffer); these have 30,000 bytes where

@@ -362,7 +362,7 @@ def checking_added(
     for number, row in enumerate(replicas):
         if not number % STEP_PARTITIONS:
             yield
-        unknown.update(broker for broker in row if broker not in known)
+        unknown.update(set(row) - known)
     if unknown:
         raise _invalid_assignment(f"Unknown broker(s) in replica assignment: {_shown(sorted(unknown))}.")
     if len(replicas) != wanted:

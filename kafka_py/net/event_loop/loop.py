@@ -132,7 +132,8 @@ class WatchedSelector(selectors.DefaultSelector):
         if self._left_over:
             ready = self._some_left_over()
         else:
-            ready, self._found = self._still_registered(self._found) if self._found else super().select(timeout), []
+            found, self._found = self._found, []
+            ready = self._still_registered(found) if found else super().select(timeout)
             if len(ready) > READY_A_TURN:
                 self._left_over.extend(ready)
                 ready = self._some_left_over()
