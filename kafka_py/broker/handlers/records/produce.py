@@ -52,15 +52,18 @@ def handle(node: Node, context: RequestContext, request: ProduceRequest) -> obje
     accepted: list[tuple[TopicPartition, memoryview]] = []
     refused: dict[int, AppendResult] = {}  # by index in the request
     metadata = node.metadata
-    denied = _denied_topics(node, context, request) if node.authorizer is not ALLOW_ALL else ()
+    allows = None if node.authorizer is ALLOW_ALL else node.authorizer.allows
+    may_write = True
     transactional = 0
     for topic in request.topic_data:
         name = topic.name
+        if allows is not None:
+            may_write = allows(context, _WRITE, _TOPIC, name)
         for data in topic.partition_data:
             topic_partition = _new(TopicPartition, (name, data.index))
             records = data.records
-            if name in denied:
-                refusal = AppendResult(topic_partition, denied[name])  # type: ignore[call-overload]
+            if not may_write:
+                refusal = AppendResult(topic_partition, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
             elif not metadata.has_partition(topic_partition):
                 refusal = AppendResult(topic_partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             elif acks not in _VALID_ACKS:
@@ -142,16 +145,6 @@ def _refused_as_a_whole(request: ProduceRequest, error: KafkaError) -> dict[int,
     return {
         place: AppendResult(partition, error.code, error.message) for place, partition in enumerate(partitions)
     }
-
-
-def _denied_topics(node: Node, context: RequestContext, request: ProduceRequest) -> dict[str, ErrorCode]:
-    """Topics that the principal may not write to, with the error."""
-    denied = {}
-    allows = node.authorizer.allows
-    for topic in request.topic_data:
-        if not allows(context, _WRITE, _TOPIC, topic.name):
-            denied[topic.name] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    return denied
 
 
 def _fault(records: memoryview | object | None, version: int) -> tuple[ErrorCode, str] | None:
