@@ -36,9 +36,20 @@ class _Sharers:
 
     __slots__ = ("again", "new")
 
-    def __init__(self, again: list[asyncio.Future[None]]) -> None:
-        self.again = again
+    def __init__(self) -> None:
+        self.again: list[asyncio.Future[None]] = []
         self.new: list[asyncio.Future[None]] = []
+
+    def take(self) -> list[asyncio.Future[None]]:
+        """Removes and returns the first SHARERS of those that still wait."""
+        again, new = ([each for each in some if not each.done()] for some in (self.again, self.new))
+        taken = [*again, *new][:SHARERS]
+        self.again = again[SHARERS:]
+        self.new = new[max(SHARERS - len(again), 0) :]
+        return taken
+
+    def __bool__(self) -> bool:
+        return bool(self.again or self.new)
 
 
 class _Line:
@@ -53,7 +64,7 @@ class _Line:
         if not self._waiting:
             loop.call_soon(self._admit, loop)
         future = loop.create_future()
-        sharers = self._waiting.setdefault(turn or future, _Sharers([]))
+        sharers = self._waiting.setdefault(turn or future, _Sharers())
         (sharers.again if is_again else sharers.new).append(future)
         return future
 
@@ -62,10 +73,11 @@ class _Line:
         resumed: list[asyncio.Future[None]] = []
         while self._waiting and not resumed:
             turn, first = self._waiting.popitem(last=False)
-            waiting = [future for future in (*first.again, *first.new) if not future.done()]
-            resumed, left = waiting[:SHARERS], waiting[SHARERS:]
-            if left:
-                self._waiting[turn] = _Sharers(left)
+            resumed = first.take()
+            if first:
+                self._waiting[turn] = first
+            if resumed and isinstance(turn, Turn):
+                turn.admit()
         for future in resumed:
             future.set_result(None)
         if self._waiting:
@@ -92,18 +104,24 @@ async def next_turn(turn: Turn | None = None, *, is_again: bool = False) -> None
 class Turn:
     """Lets others have the loop when this work has held it for `turn_ms`; tasks with one Turn share its time."""
 
-    __slots__ = ("_clock", "_ends_ms", "_turn_ms")
+    __slots__ = ("_clock", "_ends_ms", "_is_admitted", "_turn_ms")
 
     def __init__(self, clock: Clock, turn_ms: float = TURN_MS) -> None:
         self._clock = clock
         self._turn_ms = turn_ms
         self._ends_ms = clock.monotonic_ms() + turn_ms
+        self._is_admitted = False
+
+    def admit(self) -> None:
+        """The next turn begins when the first of its tasks goes on."""
+        self._is_admitted = True
 
     async def maybe_yield(self) -> None:
         is_again = False
-        while self._clock.monotonic_ms() >= (over_ms := self._ends_ms):
+        while self._clock.monotonic_ms() >= self._ends_ms:
             await next_turn(self, is_again=is_again)
-            if self._ends_ms == over_ms:  # no other task has begun the next turn
+            if self._is_admitted:
+                self._is_admitted = False
                 self._ends_ms = self._clock.monotonic_ms() + self._turn_ms
                 return
             is_again = True

@@ -12,6 +12,7 @@
     channels.py           sends requests to each broker, in order
     state_changes.py      the state change log
     topic_names.py        valid and colliding topic names
+    assignment_checks.py  checks of assigned replicas
     topic_policy.py       create.topic.policy.class.name (KIP-108)
     metrics.py            the controller's metrics
 

@@ -16,9 +16,21 @@ from typing import Any
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.slices import FileSlice
-from kafka_py.wire.primitives import UnencodableMessage, append_records, records_size, write_unsigned_varint
+from kafka_py.wire.primitives import (
+    MOST_STRING,
+    UnencodableMessage,
+    append_records,
+    records_size,
+    shortened,
+    write_unsigned_varint,
+)
 from kafka_py.wire.schema import Field, Scalar, schema_of
 from kafka_py.wire.source import Run, Source, about_run
+
+ERROR_MESSAGE = "error_message"
+"""Texts of this name are shortened where they do not fit: they repeat what the client has sent, which may be as long
+as a string can be, and a response that cannot be encoded would tell it nothing.
+"""
 
 STEP_ELEMENTS = 64
 """After so many structs in arrays the form that works in turns yields: half a millisecond, more or less."""
@@ -78,6 +90,7 @@ class EncoderSource:
             "null": null,
             "pack": pack,
             "records_size": records_size,
+            "shortened": shortened,
             "struct_error": struct_error,
             "unencodable": unencodable,
             "unsigned_varint": write_unsigned_varint,
@@ -151,9 +164,12 @@ class EncoderSource:
                 self._check_null(field, "v")
             if body != "v":
                 src.line(f"v = {body}")
+            if field is not None and field.name == ERROR_MESSAGE:
+                with src.block(f"if len(v) > {MOST_STRING}:"):
+                    src.line("v = shortened(v)")
             src.line(f"n = {length}{plus}")
         if compact and scalar.name == "string":
-            with src.block("if n > 32768:"):
+            with src.block(f"if n > {MOST_STRING + 1}:"):
                 src.line("raise ValueError(f'string of {n - 1} bytes')")
         self._length("h" if scalar.name == "string" else "i", out, compact=compact)
         if scalar.name == "records":

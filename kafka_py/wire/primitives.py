@@ -19,6 +19,9 @@ SliceList: TypeAlias = list[tuple[int, FileSlice]]  # (position in the encoded b
 
 _ZERO_UUID_BYTES = bytes(16)
 
+MOST_STRING = 32_767
+"""Bytes of a string, in both of its encodings."""
+
 MOST_TAGGED_FIELDS = 1_000
 """Unknown tagged fields of one section that are skipped; the protocol has a handful at most."""
 
@@ -135,6 +138,12 @@ def read_string(buf: Buffer, pos: int) -> tuple[str | None, int]:
         return str(buf[pos:end], "utf-8"), end
     except UnicodeDecodeError as error:
         raise MalformedMessage(f"string is not UTF-8: {error}") from None
+
+
+def shortened(text: bytes) -> bytes:
+    """The beginning of an encoded string, as much as a string field has room for, and that it is not the whole."""
+    end = b"..."
+    return text[: MOST_STRING - len(end)].decode(errors="ignore").encode() + end
 
 
 def write_string(out: bytearray, value: str | None) -> None:

@@ -11,6 +11,7 @@ from typing import NamedTuple, Self
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicId
+from kafka_py.base.turns import Turn
 from kafka_py.zk.access import NOT_FENCED, Found, ZkAccess, pipelined, raise_first
 from kafka_py.zk.config_znodes import ConfigZNode, entity_path
 from kafka_py.zk.schema import MalformedZNode
@@ -88,9 +89,16 @@ class TopicStore:
         """Whether the topic's znode exists."""
         return await self._znodes.session.exists(TopicZNode.path(topic)) is not None
 
-    async def assignment(self, topic: str, watch: Watch | None = None) -> TopicAssignment | None:
-        """The assignment of one topic, None if it does not exist. Raises MalformedZNode."""
+    async def assignment(
+        self, topic: str, watch: Watch | None = None, *, turn: Turn | None = None
+    ) -> TopicAssignment | None:
+        """The assignment of one topic, None if it does not exist. Raises MalformedZNode.
+
+        turn: asked before it is decoded: the replies for many topics come together.
+        """
         found = await self._znodes.read(TopicZNode.path(topic), watch)
+        if turn is not None:
+            await turn.maybe_yield()
         return None if found is None else TopicAssignment.from_znode(TopicZNode.decode(found[0]))
 
     async def identity(self, topic: str) -> TopicIdentity | None:
@@ -179,12 +187,13 @@ class TopicStore:
         edit: Callable[[TopicAssignment], TopicAssignment],
         *,
         epoch_zk_version: int = NOT_FENCED,
+        turn: Turn | None = None,
     ) -> TopicAssignment:
         """Changes a topic's assignment; returns it as written.
 
         edit: the current assignment (without partitions if it cannot be read) -> the new one. It is called again, with
-            the newer assignment, when another client wrote the topic meanwhile. Its exceptions are raised here. Raises
-            NoNode.
+            the newer assignment, when another client wrote the topic meanwhile. Its exceptions are raised here.
+        turn: asked before it is decoded, and before it is encoded. Raises NoNode.
         """
         written = TopicAssignment({})
 
@@ -192,11 +201,15 @@ class TopicStore:
             nonlocal written
             if found is None:
                 raise NoNode(TopicZNode.path(topic))
+            if turn is not None:
+                await turn.maybe_yield()
             try:
                 present = TopicAssignment.from_znode(TopicZNode.decode(found[0]))
             except MalformedZNode:
                 present = TopicAssignment({})
             written = edit(present)
+            if turn is not None:
+                await turn.maybe_yield()
             return written.to_znode().encode()
 
         await self._znodes.update(TopicZNode.path(topic), change, epoch_zk_version=epoch_zk_version)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 
 from kafka_py.base.ids import NO_LEADER, TopicPartition
 from kafka_py.base.purgatory import DelayedOperation, Purgatory
+from kafka_py.base.turns import Turn
 from kafka_py.broker.metadata.metadata_cache import MetadataCache
 
 IsDone = Callable[[], bool]
@@ -59,13 +60,38 @@ async def wait_for_topics(
     return await operation.unfinished
 
 
+async def wait_for_leaders(
+    purgatory: Purgatory[Hashable], metadata: MetadataCache, wanted: Mapping[str, Iterable[int]], timeout_ms: int,
+    turn: Turn,
+) -> set[str]:  # fmt: skip
+    """Waits until these partitions of each topic have leaders in the cache; returns the topics that are late.
+
+    turn: of the request: that most have leaders already is found in its time.
+    """
+    if timeout_ms <= 0:
+        return set(wanted)
+    waiting = {}
+    for topic, partitions in wanted.items():
+        await turn.maybe_yield()
+        is_done = has_leaders(metadata, topic, partitions)
+        if not is_done():
+            waiting[topic] = is_done
+    return await wait_for_topics(purgatory, waiting, timeout_ms)
+
+
 def has_leaders(metadata: MetadataCache, topic: str, partitions: Iterable[int]) -> IsDone:
-    """A check whether each of these partitions has a leader in the cache."""
-    wanted = [TopicPartition(topic, partition) for partition in partitions]
+    """A check whether each of these partitions has, or had, a leader in the cache; it goes on where it stopped."""
+    remaining = iter(partitions)
+    wanted = next(remaining, None)
 
     def is_done() -> bool:
-        known = (metadata.partition(topic_partition) for topic_partition in wanted)
-        return all(info is not None and info.leader != NO_LEADER for info in known)
+        nonlocal wanted
+        while wanted is not None:
+            info = metadata.partition(TopicPartition(topic, wanted))
+            if info is None or info.leader == NO_LEADER:
+                return False
+            wanted = next(remaining, None)
+        return True
 
     return is_done
 

@@ -103,6 +103,7 @@ class RequestContext:
     received_s, started_s, parked_s, answered_s: when it was read from the socket, was started, was parked (0: it was
         not), and was answered; monotonic seconds. parked_s is later by the steps of the handler since then, so that
         the time from started_s until then is the handler's.
+    principal, host: who asks, and from which address. A later login of the same connection does not change them.
     exchange: what is kept of request and response, if the request log or traces want it.
     budget: what the time of sending the response counts against, if that is known when it is answered; see throttling.
     has_short_answer: the request is small, and its response has at most as many elements.
@@ -122,9 +123,11 @@ class RequestContext:
         "correlation_id",
         "exchange",
         "has_short_answer",
+        "host",
         "large_request",
         "metrics",
         "parked_s",
+        "principal",
         "received_s",
         "request_bytes",
         "slot",
@@ -150,6 +153,7 @@ class RequestContext:
         self.has_short_answer = has_short_answer
         self.request_bytes = request_bytes
         self.received_s = connection.read_s
+        self.principal, self.host = connection.principal, connection.peer_host
         self.started_s = started_s
         self.metrics = metrics
         self.parked_s = 0.0
@@ -185,14 +189,6 @@ class RequestContext:
     def is_logged(self) -> bool:
         """Whether the request log will show the messages, which must not be freed before."""
         return self.exchange is not None and self.exchange.is_logged
-
-    @property
-    def principal(self) -> Principal:
-        return self.connection.principal
-
-    @property
-    def host(self) -> str:
-        return self.connection.peer_host
 
     @property
     def request_name(self) -> str:

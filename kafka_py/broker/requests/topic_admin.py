@@ -7,7 +7,8 @@ Source: docs/reference/controller.md, section 14; docs/reference/zookeeper.md, s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence, Set
+import asyncio
+from collections.abc import Callable, Generator, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple, TypeVar
 
@@ -17,7 +18,6 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.exclusion import KeyedLocks
 from kafka_py.base.ids import TopicId
 from kafka_py.base.placement import (
-    STEP_PARTITIONS,
     BrokerRack,
     Placement,
     placing,
@@ -26,6 +26,7 @@ from kafka_py.base.placement import (
 )
 from kafka_py.base.turns import Turn
 from kafka_py.controller import topic_names
+from kafka_py.controller.assignment_checks import checking, checking_added, copied, invalid_assignment
 from kafka_py.controller.configs import ControllerOptions
 from kafka_py.controller.topic_policy import CreateTopicPolicy, RequestMetadata
 from kafka_py.zk.access import PIPELINE_WIDTH
@@ -39,21 +40,22 @@ T = TypeVar("T")
 Permit = Callable[[int], object]
 """(partitions that are created): raises KafkaError when they may not be created now."""
 
-MOST_NAMED = 20
-"""Brokers that an error message names."""
-
 BROKER_DEFAULT = -1
 """As a count: use the broker's default."""
 
 
 class TopicToCreate(NamedTuple):
-    """A topic to be created: counts, or an assignment of replicas to every partition."""
+    """A topic to be created: counts, or an assignment of replicas to every partition.
+
+    is_repeated: a partition is assigned more than once, of which `assignment` has the last.
+    """
 
     name: str
     partitions: int = BROKER_DEFAULT
     replication_factor: int = BROKER_DEFAULT
     assignment: Mapping[int, Sequence[int]] = {}
     configs: Mapping[str, str | None] = {}
+    is_repeated: bool = False
 
 
 class PlannedTopic(NamedTuple):
@@ -86,6 +88,33 @@ class GrowthBasis(NamedTuple):
 
     brokers: Sequence[BrokerRack]
     topics: frozenset[str] | None
+
+
+class CreationBasis:
+    """The names that topics of one request may collide with, read once for all of them.
+
+    Topics of other clients that are created meanwhile are not seen, as they would not be right after a look of its own.
+    """
+
+    def __init__(self, store: ZkStore) -> None:
+        self._store = store
+        self._reading = asyncio.Lock()
+        self._by_name_in_metrics: dict[str, list[str]] | None = None
+
+    async def colliding(self, name: str, turn: Turn) -> list[str]:
+        """The existing topics whose metrics `name` would share, in name order."""
+        if not topic_names.has_collision_chars(name):
+            return []
+        async with self._reading:
+            if self._by_name_in_metrics is None:
+                names = await self._store.topics.names()
+                self._by_name_in_metrics = await turn.finish(topic_names.by_name_in_metrics(names))
+        return sorted(self._by_name_in_metrics.get(topic_names.in_metrics(name), ()))
+
+    def add(self, name: str) -> None:
+        """A topic of the request was created."""
+        if self._by_name_in_metrics is not None and topic_names.has_collision_chars(name):
+            self._by_name_in_metrics.setdefault(topic_names.in_metrics(name), []).append(name)
 
 
 class _Changed(Exception):
@@ -137,22 +166,30 @@ class TopicAdmin:
 
     async def create(
         self, new: TopicToCreate, *, validate_only: bool = False, permit: Permit | None = None,
-        turn: Turn | None = None,
+        basis: CreationBasis | None = None, turn: Turn | None = None,
     ) -> PlannedTopic:  # fmt: skip
         """Creates a topic, or with `validate_only` only plans it.
 
-        permit: called right before the topic is written. turn: of the request, whose other topics share it.
+        permit: called right before the topic is written. basis, turn: of the request, whose other topics share them.
         Raises KafkaError with the codes of CreateTopics, and of `permit`; TOPIC_ALREADY_EXISTS also when it is created
         concurrently.
         """
-        planned = await self.plan(new, turn)
+        planned = await self.plan(new, basis, turn)
         if not validate_only:
             if permit is not None:
                 permit(planned.partitions)
             await self.write(planned)
+            if basis is not None:
+                basis.add(planned.name)
         return planned
 
-    async def plan(self, new: TopicToCreate, turn: Turn | None = None) -> PlannedTopic:
+    def creation_basis(self) -> CreationBasis:
+        """For the topics of one request."""
+        return CreationBasis(self._store)
+
+    async def plan(
+        self, new: TopicToCreate, basis: CreationBasis | None = None, turn: Turn | None = None
+    ) -> PlannedTopic:
         """The topic with its replicas placed. Raises KafkaError for the first failed check."""
         turn = turn or Turn(self._clock)
         if self._exists(new.name):
@@ -163,10 +200,12 @@ class TopicAdmin:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Null value not supported for topic configs: {nulls}")
         counts = self._counts(new)
         if counts is None:
-            assignment = await turn.finish(_copied(new.assignment))
+            assignment = await turn.finish(copied(new.assignment))
         else:
             assignment = await turn.finish(placing(self._live_brokers(), *counts, chance=self._placing))
-        await self._check_name(new.name)
+        await self._check_name(new.name, basis or self.creation_basis(), turn)
+        if new.is_repeated:
+            raise invalid_assignment("A partition is assigned more than once.")
         await turn.finish(checking(assignment))
         self._validate_configs(configs)
         if self._policy is not None:
@@ -193,15 +232,15 @@ class TopicAdmin:
         factor = new.replication_factor
         return partitions, config.default_replication_factor if factor == BROKER_DEFAULT else factor
 
-    async def _check_name(self, name: str) -> None:
+    async def _check_name(self, name: str, basis: CreationBasis, turn: Turn) -> None:
         topic_names.validate(name)
         if await self._store.topics.exists(name):
             raise _already_exists(name)
-        if topic_names.has_collision_chars(name):
-            others = topic_names.colliding(name, await self._store.topics.names())
-            if others:
-                detail = f"Topic '{name}' collides with existing topics: {', '.join(others)}"
-                raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, detail)
+        await turn.maybe_yield()  # the replies for many topics come together
+        others = await basis.colliding(name, turn)
+        if others:
+            detail = f"Topic '{name}' collides with existing topics: {', '.join(others)}"
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, detail)
 
     # More partitions
 
@@ -230,7 +269,7 @@ class TopicAdmin:
                 if permit is not None:
                     permit(len(planned.added))
                     permit = None  # when another client has changed the topic, it is written again
-                if await self._write_growth(planned):
+                if await self._write_growth(planned, turn or Turn(self._clock)):
                     return planned
 
     async def plan_growth(
@@ -244,10 +283,10 @@ class TopicAdmin:
         brokers, names = basis or await self.growth_basis(1)
         can_exist = topic in names if names is not None else topic_names.can_exist(topic)
         try:
-            before = await self._store.topics.assignment(topic) if can_exist else None
+            before = await self._store.topics.assignment(topic, turn=turn) if can_exist else None
         except MalformedZNode:
             before = None
-        await turn.maybe_yield()  # the replies for many topics come together
+        await turn.maybe_yield()
         if before is None or not before.partitions:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{topic}' does not exist.")
         if any(row.adding or row.removing for row in before.partitions.values()):
@@ -267,7 +306,7 @@ class TopicAdmin:
             steps = checking_added(replicas, current, count - current, len(like.replicas), known)
         return PlannedGrowth(topic, before, await turn.finish(steps))
 
-    async def _write_growth(self, planned: PlannedGrowth) -> bool:
+    async def _write_growth(self, planned: PlannedGrowth, turn: Turn) -> bool:
         """Adds the partitions to the topic's znode; False if the topic has changed since the checks."""
         added = {number: ReplicaAssignment(tuple(row)) for number, row in planned.added.items()}
         after = planned.before._replace(partitions={**planned.before.partitions, **added})
@@ -278,7 +317,7 @@ class TopicAdmin:
             return after
 
         try:
-            await self._store.topics.edit(planned.name, edit)
+            await self._store.topics.edit(planned.name, edit, turn=turn)
         except (_Changed, NoNode):
             return False
         return True
@@ -309,40 +348,6 @@ async def registered_brokers(store: ZkStore, mode: RackMode = RackMode.ENFORCED)
     return without_racks(brokers)
 
 
-def _copied(assignment: Mapping[int, Sequence[int]]) -> Generator[None, None, Placement]:
-    copied: Placement = {}
-    for partition, replicas in assignment.items():
-        if not len(copied) % STEP_PARTITIONS:
-            yield
-        copied[partition] = list(replicas)
-    return copied
-
-
-def checking(assignment: Mapping[int, Sequence[int]]) -> Generator[None, None, None]:
-    """Raises KafkaError(INVALID_REPLICA_ASSIGNMENT) unless partitions are 0..n-1 with equally many distinct replicas.
-
-    Brokers need not be live or known. Yields after every few partitions (base/turns.py).
-    """
-    sizes = set()
-    for number, replicas in enumerate(assignment.values()):
-        if not number % STEP_PARTITIONS:
-            yield
-        sizes.add(len(replicas))
-    if len(sizes) != 1:
-        raise _invalid_assignment("All partitions should have the same number of replicas.")
-    for number, (partition, replicas) in enumerate(assignment.items()):
-        if not number % STEP_PARTITIONS:
-            yield
-        if not replicas:
-            raise _invalid_assignment(f"Partition {partition} has no replica.")
-        if len(set(replicas)) < len(replicas):
-            raise _invalid_assignment(
-                f"Duplicate replica assignment found: partition {partition} on {_shown(replicas)}."
-            )
-    if min(assignment) != 0 or max(assignment) != len(assignment) - 1:
-        raise _invalid_assignment("Partitions should be a consecutive 0-based integer sequence.")
-
-
 def _continuing(
     brokers: Sequence[BrokerRack], like: Sequence[int], current: int, count: int
 ) -> Generator[None, None, Placement]:
@@ -351,46 +356,5 @@ def _continuing(
     return placing(brokers, count - current, len(like), fixed_start=start, first_partition=current)
 
 
-def checking_added(
-    replicas: Sequence[Sequence[int]], first: int, wanted: int, factor: int, known: Set[int]
-) -> Generator[None, None, Placement]:
-    """The replicas of added partitions, from partition `first` on: as many distinct known brokers as partition 0 has.
-
-    Raises KafkaError(INVALID_REPLICA_ASSIGNMENT). Yields after every few partitions (base/turns.py).
-    """
-    unknown: set[int] = set()
-    for number, row in enumerate(replicas):
-        if not number % STEP_PARTITIONS:
-            yield
-        unknown.update(set(row) - known)
-    if unknown:
-        raise _invalid_assignment(f"Unknown broker(s) in replica assignment: {_shown(sorted(unknown))}.")
-    if len(replicas) != wanted:
-        raise _invalid_assignment(f"{wanted} partitions are to be added but {len(replicas)} assignments are given.")
-    added: Placement = {}
-    for number, row in enumerate(replicas):
-        if not number % STEP_PARTITIONS:
-            yield
-        if not row:
-            raise _invalid_assignment("A partition cannot have no replica.")
-        if len(set(row)) < len(row):
-            raise _invalid_assignment(f"Duplicate brokers are not allowed in a replica assignment: {_shown(row)}.")
-        if len(row) != factor:
-            detail = f"Partition 0 has {factor} replicas, so {_shown(row)} cannot be a new partition's."
-            raise _invalid_assignment(detail)
-        added[first + number] = list(row)
-    return added
-
-
-def _shown(replicas: Sequence[int]) -> str:
-    """In an error message, which has less room than a request."""
-    more = len(replicas) - MOST_NAMED
-    return f"{list(replicas[:MOST_NAMED])}{f' and {more} more' if more > 0 else ''}"
-
-
 def _already_exists(topic: str) -> KafkaError:
     return KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic}' already exists.")
-
-
-def _invalid_assignment(detail: str) -> KafkaError:
-    return KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, detail)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kafka_py.base.errors import ConfigError, KafkaError
 from kafka_py.net.principal import Principal
-from kafka_py.security.acls.audit import audit_log, log_decision, shown
+from kafka_py.security.acls.audit import audit_log, known_levels, log_decision, shown
 from kafka_py.security.acls.authorization import Asker, Audit, Removal
 from kafka_py.security.acls.bindings import AclBinding, AclFilter
 from kafka_py.security.acls.decisions import decide, decide_on_any
@@ -29,6 +29,7 @@ MOST_CACHED = 20_000
 LONGEST_CACHED_NAME = 300
 """Longer names are no topics; they are decided on each time, so that a client cannot fill the memory with them."""
 
+_DEBUG = logging.DEBUG
 _Key = tuple[Principal, str, int, int, str | None]
 
 
@@ -58,6 +59,8 @@ class AclAuthorizer:
             self._forget()
         key = (who.principal, who.host, operation, resource_type, name)
         allowed = self._decisions.get(key)
+        if allowed and known_levels.get(_DEBUG) is False:
+            return True
         says_why = audit_log.isEnabledFor(logging.DEBUG)
         if allowed is None or says_why:
             allowed = self._decide(key)

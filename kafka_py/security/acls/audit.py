@@ -6,6 +6,7 @@ Source: docs/reference/security/acls.md, section 3; AclAuthorizer.
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 
 from kafka_py.base.texts import one_line
 from kafka_py.security.acls.authorization import Asker, Audit
@@ -18,6 +19,10 @@ TRACE = 5
 _SHOWN_NAME = 300
 
 audit_log = logging.getLogger(AUDIT_LOGGER)
+known_levels: Mapping[int, bool] = vars(audit_log)["_cache"]
+"""What `audit_log.isEnabledFor` has answered; the logging module empties it when any level changes. Its look-up without
+that call, for each decision: the call is a sixth of a remembered one.
+"""
 
 
 def log_decision(

@@ -8,6 +8,7 @@ from typing import Any
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import ZERO_UUID
+from kafka_py.base.turns import next_turn
 from kafka_py.controller.topic_policy import RequestMetadata
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
 from kafka_py.wire.messages.create_partitions import (
@@ -162,6 +163,49 @@ async def test_events_of_the_controller_that_need_no_wait_are_taken_in_turns(bro
         await asyncio.sleep(0)
     assert [each.result() for each in asked[-3:]] == [{}] * 3
     assert turns > 20
+
+
+@on_broker()
+async def test_the_controller_does_not_wait_in_line_with_the_long_requests_of_clients(broker: LocalBroker) -> None:
+    """An election would take as many turns as there are clients that ask for much."""
+    controller, is_over = broker.server.node.controller, False
+
+    async def ask_for_much() -> None:
+        while not is_over:
+            await next_turn()
+
+    clients = [asyncio.create_task(ask_for_much()) for _ in range(200)]
+    asked = [asyncio.create_task(controller.list_reassignments(None)) for _ in range(1000)]
+    turns = 0
+    while not asked[-1].done():
+        turns += 1
+        await asyncio.sleep(0)
+    is_over = True
+    await asyncio.gather(*clients)
+    assert turns < 200
+
+
+@on_broker()
+async def test_refusals_that_repeat_long_texts_are_answered_with_their_beginning(broker: LocalBroker) -> None:
+    """A response that cannot be encoded closes the connection, and nothing is known of the other topics."""
+    long = "x" * 32_760
+    got = await create(
+        broker, new_topic("good"), new_topic(long),
+        new_topic("nulls", configs={f"config.name.number.{number}": None for number in range(2000)}),
+        new_topic("value", configs={"retention.ms": long}), new_topic("unknown", configs={long: "1"}),
+    )  # fmt: skip
+    assert {name[:10]: ErrorCode(row.error_code).name for name, row in got.items()} == {
+        "good": "NONE",
+        "x" * 10: "INVALID_TOPIC_EXCEPTION",
+        "nulls": "INVALID_REQUEST",
+        "value": "INVALID_CONFIG",
+        "unknown": "INVALID_CONFIG",
+    }
+    more = CreatePartitionsTopic(name=long, count=3, assignments=None)
+    request = CreatePartitionsRequest(topics=[more], timeout_ms=1000, validate_only=False)
+    [refused] = (await broker.ask(request, 3)).results
+    assert refused.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert refused.error_message.endswith("...")
 
 
 @on_broker()
@@ -360,10 +404,10 @@ async def test_a_failure_of_zookeeper_for_one_topic_is_not_that_of_the_others(br
     store = broker.server.node.store
     read, mark, config = store.topics.assignment, store.topics.mark_for_deletion, store.configs.of_topic
 
-    async def fail_for_a(topic: str, *rest: Any, of: Any) -> Any:
+    async def fail_for_a(topic: str, *rest: Any, of: Any, **named: Any) -> Any:
         if topic == "a":
             raise ConnectionLoss()
-        return await of(topic, *rest)
+        return await of(topic, *rest, **named)
 
     store.topics.assignment = partial(fail_for_a, of=read)
     store.topics.mark_for_deletion = partial(fail_for_a, of=mark)

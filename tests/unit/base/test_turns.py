@@ -269,6 +269,82 @@ def test_who_has_found_a_shared_turn_over_comes_before_those_that_had_it() -> No
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize("callbacks", range(8))
+def test_who_comes_to_wait_for_a_shared_turn_at_any_moment_has_one_of_the_next(callbacks: int) -> None:
+    """Also between the admission of others and when they go on, as after a reply of ZooKeeper."""
+
+    async def scenario() -> None:
+        clock = ManualClock()
+        turn, pieces, pieces_before = Turn(clock), 0, list[int]()
+
+        async def work() -> None:
+            nonlocal pieces
+            for _ in range(100):
+                await turn.maybe_yield()
+                clock.advance(TURN_MS)
+                pieces += 1
+
+        async def come() -> None:
+            await reply
+            before = pieces
+            await turn.maybe_yield()
+            pieces_before.append(pieces - before)
+
+        reply = asyncio.get_running_loop().create_future()
+        late = asyncio.create_task(come())
+        await asyncio.sleep(0)
+        clock.advance(TURN_MS)
+        working = asyncio.create_task(work())
+        for _ in range(callbacks):
+            await asyncio.sleep(0)
+        reply.set_result(None)
+        await asyncio.gather(late, working)
+        assert pieces_before[0] <= 2
+
+    asyncio.run(scenario())
+
+
+def test_of_very_many_that_share_a_turn_each_has_its_part() -> None:
+    """Those for whom there was no room do not come before those that were resumed and found the turn over."""
+
+    async def scenario() -> None:
+        clock = ManualClock()
+        turn = Turn(clock)
+        pieces = [0] * (SHARERS + 1)
+
+        async def work(number: int) -> None:
+            for _ in range(3):
+                await turn.maybe_yield()
+                clock.advance(TURN_MS)
+                pieces[number] += 1
+
+        working = [asyncio.create_task(work(number)) for number in range(len(pieces))]
+        while not all(task.done() for task in working):
+            await asyncio.sleep(0)
+            assert max(pieces) - min(pieces) <= 2
+
+    asyncio.run(scenario())
+
+
+def test_a_turn_whose_tasks_have_all_been_cancelled_begins_for_the_next_one() -> None:
+    async def scenario() -> None:
+        clock = ManualClock()
+        turn = Turn(clock)
+        clock.advance(TURN_MS)
+        cancelled = asyncio.create_task(turn.maybe_yield())
+        await asyncio.sleep(0)
+        cancelled.cancel()
+        await asyncio.gather(cancelled, return_exceptions=True)
+        await asyncio.wait_for(turn.maybe_yield(), 10)
+        clock.advance(TURN_MS)
+        seen: list[str] = []
+        asyncio.get_running_loop().call_soon(seen.append, "another")
+        await asyncio.wait_for(turn.maybe_yield(), 10)
+        assert seen == ["another"]
+
+    asyncio.run(scenario())
+
+
 def test_a_generator_is_driven_in_the_turn_that_others_share() -> None:
     async def scenario() -> None:
         clock = ManualClock()

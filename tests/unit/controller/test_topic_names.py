@@ -1,9 +1,13 @@
 """What topics may be called (WE4-6, WE4-7)."""
 
+import itertools
+
 import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.turns import TURN_MS, run_turn
 from kafka_py.controller import topic_names
+from kafka_py.controller.topic_names import STEP_NAMES
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a" * 250, "a b", "a/b", "a,b", "ä", "a\n", "a:b", "\u0660"])
@@ -23,9 +27,17 @@ def test_we4_7_legal_names_are_taken(name):
 def test_we4_6_dot_and_underscore_collide():
     """WE4-6: topic.1_2 exists, topic_1.2 collides; both map to metric name topic_1_2."""
     assert topic_names.has_collision_chars("topic.1_2")
-    assert topic_names.collide("topic.1_2", "topic_1.2")
-    assert topic_names.colliding("topic_1.2", ["topic.1_2", "other", "topic.1.3"]) == ["topic.1_2"]
-    assert topic_names.colliding("plain", ["plain", "other"]) == []
+    assert topic_names.in_metrics("topic.1_2") == topic_names.in_metrics("topic_1.2") == "topic_1_2"
+
+
+def test_only_names_that_may_collide_are_kept_and_others_have_the_loop_meanwhile():
+    names = ["topic.1_2", "topic_1.2", "plain", "topic.1.3", *(f"t-{number}" for number in range(3 * STEP_NAMES))]
+    steps = topic_names.by_name_in_metrics(names)
+    count = 0
+    while (done := run_turn(steps, itertools.count(0, TURN_MS).__next__)) is None:
+        count += 1
+    assert done.value == {"topic_1_2": ["topic.1_2", "topic_1.2"], "topic_1_3": ["topic.1.3"]}
+    assert count > 3
 
 
 def test_internal_topics_are_known():

@@ -11,6 +11,7 @@ from kafka_py.base.slices import FileSlice
 from kafka_py.wire.compiler import decode, decode_versioned, decoder, encode, encode_versioned, encoder, read_version
 from kafka_py.wire.messages.api_versions import ApiVersionsResponse, FinalizedFeatureKey
 from kafka_py.wire.messages.consumer_protocol import ConsumerProtocolSubscription, TopicPartitions
+from kafka_py.wire.messages.create_topics import CreatableTopicResult, CreateTopicsResponse
 from kafka_py.wire.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,
@@ -91,6 +92,22 @@ def heartbeat(*, group_id: Any = "", generation_id: Any = 0, member_id: Any = ""
 def test_values_that_do_not_fit_are_named(msg, field, version):
     with pytest.raises(UnencodableMessage, match=rf"^HeartbeatRequest v{version}, .*{field}"):
         encode(msg, version)
+
+
+@pytest.mark.parametrize("version", [4, 5])
+def test_error_messages_that_do_not_fit_are_shortened(version):
+    """They repeat what a client has sent, which may be a string of the greatest length."""
+
+    def sent(text):
+        response = CreateTopicsResponse(topics=[CreatableTopicResult(name="t", error_code=3, error_message=text)])
+        [topic] = decode(CreateTopicsResponse, version, encode(response, version)).topics
+        return topic.error_message
+
+    assert sent("x" * 32767) == "x" * 32767
+    assert sent("x" * 32768) == "x" * 32764 + "..."
+    assert sent("\u20ac" * 20_000) == "\u20ac" * 10921 + "..."  # three bytes each, and none is cut
+    assert sent("") == ""
+    assert sent(None) is None
 
 
 def test_the_longest_string():

@@ -9,7 +9,7 @@ from collections.abc import Generator, Sequence
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.placement import STEP_PARTITIONS
 from kafka_py.base.turns import Turn
-from kafka_py.broker.metadata.topic_waits import has_leaders, wait_for_topics
+from kafka_py.broker.metadata.topic_waits import wait_for_leaders
 from kafka_py.broker.requests.item_errors import error_of
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
@@ -56,11 +56,7 @@ async def handle(node: Node, context: RequestContext, request: CreatePartitionsR
     mutations = mutations_of(node, context)
     permit = None if request.validate_only else mutations.take
     added = await _grow(node, context, asked, results, permit) if asked else {}
-    late = await wait_for_topics(
-        node.topic_waits,
-        {name: has_leaders(node.metadata, name, partitions) for name, partitions in added.items()},
-        request.timeout_ms,
-    )
+    late = await wait_for_leaders(node.topic_waits, node.metadata, added, request.timeout_ms, turn)
     for name in late:
         _fail(context, results[name], ErrorCode.REQUEST_TIMED_OUT, ErrorCode.REQUEST_TIMED_OUT.meaning)
     return CreatePartitionsResponse(throttle_time_ms=mutations.throttle_ms, results=list(results.values()))

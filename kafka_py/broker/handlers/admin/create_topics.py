@@ -10,7 +10,7 @@ from collections import Counter
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.turns import Turn
-from kafka_py.broker.metadata.topic_waits import has_leaders, wait_for_topics
+from kafka_py.broker.metadata.topic_waits import wait_for_leaders
 from kafka_py.broker.requests.item_errors import error_of
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
@@ -41,6 +41,7 @@ async def handle(node: Node, context: RequestContext, request: CreateTopicsReque
     groups: dict[str, list[CreatableTopic]] = {}
     turn = Turn(node.clock)
     mutations = mutations_of(node, context)
+    basis = node.topics.creation_basis()
     for topic in request.topics:
         await turn.maybe_yield()
         counts[topic.name] += 1
@@ -58,7 +59,7 @@ async def handle(node: Node, context: RequestContext, request: CreateTopicsReque
             try:
                 new = await _new_topic(topic, turn)
                 planned = await node.topics.create(
-                    new, validate_only=request.validate_only, permit=mutations.take, turn=turn
+                    new, validate_only=request.validate_only, permit=mutations.take, basis=basis, turn=turn
                 )
                 await turn.maybe_yield()
                 _fill(node, context, result, planned)
@@ -72,11 +73,8 @@ async def handle(node: Node, context: RequestContext, request: CreateTopicsReque
                 _fail(context, result, unforeseen.code, unforeseen.message)
 
     raise_first(await pipelined(make(group) for group in groups.values()))
-    late = await wait_for_topics(
-        node.topic_waits,
-        {name: has_leaders(node.metadata, name, planned.assignment) for name, planned in created.items()},
-        request.timeout_ms,
-    )
+    wanted = {name: planned.assignment for name, planned in created.items()}
+    late = await wait_for_leaders(node.topic_waits, node.metadata, wanted, request.timeout_ms, turn)
     for name in late:
         _fail(context, results[name], ErrorCode.REQUEST_TIMED_OUT, ErrorCode.REQUEST_TIMED_OUT.meaning)
     return CreateTopicsResponse(throttle_time_ms=mutations.throttle_ms, topics=list(results.values()))
@@ -111,19 +109,17 @@ def _check(node: Node, context: RequestContext, topic: CreatableTopic, occurrenc
 
 
 async def _new_topic(topic: CreatableTopic, turn: Turn) -> TopicToCreate:
-    """Raises KafkaError(INVALID_REPLICA_ASSIGNMENT) for a partition that is assigned twice."""
     assignment = {}
     for row in topic.assignments:
         assignment[row.partition_index] = list(row.broker_ids)
         await turn.maybe_yield()
-    if len(assignment) < len(topic.assignments):
-        raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "A partition is assigned more than once.")
     return TopicToCreate(
         topic.name,
         topic.num_partitions,
         topic.replication_factor,
         assignment,
         {config.name: config.value for config in topic.configs},
+        is_repeated=len(assignment) < len(topic.assignments),
     )
 
 

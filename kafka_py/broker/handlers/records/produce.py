@@ -53,12 +53,10 @@ def handle(node: Node, context: RequestContext, request: ProduceRequest) -> obje
     refused: dict[int, AppendResult] = {}  # by index in the request
     metadata = node.metadata
     allows = None if node.authorizer is ALLOW_ALL else node.authorizer.allows
-    may_write = True
     transactional = 0
     for topic in request.topic_data:
         name = topic.name
-        if allows is not None:
-            may_write = allows(context, _WRITE, _TOPIC, name)
+        may_write = allows is None or allows(context, _WRITE, _TOPIC, name)
         for data in topic.partition_data:
             topic_partition = _new(TopicPartition, (name, data.index))
             records = data.records

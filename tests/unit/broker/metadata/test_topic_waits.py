@@ -2,10 +2,15 @@
 
 import asyncio
 from collections import Counter
+from types import SimpleNamespace
+from typing import cast
 
+from kafka_py.base.ids import NO_LEADER, TopicPartition
 from kafka_py.base.purgatory import Purgatory
 from kafka_py.base.timers import Timers
-from kafka_py.broker.metadata.topic_waits import wait_for_topics
+from kafka_py.base.turns import TURN_MS, Turn
+from kafka_py.broker.metadata.metadata_cache import MetadataCache
+from kafka_py.broker.metadata.topic_waits import has_leaders, wait_for_leaders, wait_for_topics
 from kafka_py.testing.clock import ManualClock
 
 NAMES = [f"t{number}" for number in range(300)]
@@ -33,6 +38,54 @@ def test_a_change_of_one_topic_looks_at_that_topic_alone() -> None:
             waits.check_and_complete(name)
         assert await done == set()
         assert max(looks.values()) <= 3
+
+    asyncio.run(scenario())
+
+
+def test_partitions_that_have_had_a_leader_are_not_looked_at_again() -> None:
+    leaders = {0: 1, 1: 1, 2: NO_LEADER}
+    looks: list[TopicPartition] = []
+
+    class Cache:
+        def partition(self, topic_partition: TopicPartition) -> SimpleNamespace | None:
+            looks.append(topic_partition)
+            leader = leaders.get(topic_partition.partition)
+            return None if leader is None else SimpleNamespace(leader=leader)
+
+    is_done = has_leaders(cast(MetadataCache, Cache()), "t", range(4))
+    assert looks == []
+    assert not is_done()
+    leaders[2] = 5
+    assert not is_done()
+    leaders[3] = 0
+    assert is_done()
+    assert is_done()
+    assert looks == [TopicPartition("t", number) for number in (0, 1, 2, 2, 3, 3)]
+    assert has_leaders(cast(MetadataCache, Cache()), "t", [])()
+
+
+def test_topics_whose_partitions_have_leaders_are_looked_at_in_turns() -> None:
+    async def scenario() -> None:
+        clock = ManualClock()
+        seen: list[str] = []
+
+        class Cache:
+            def partition(self, topic_partition: TopicPartition) -> SimpleNamespace:
+                clock.advance(TURN_MS / 2)
+                seen.append(topic_partition.topic)
+                return SimpleNamespace(leader=NO_LEADER if topic_partition.topic in ("t1", "t2") else 0)
+
+        waits: Purgatory[object] = Purgatory("topic", Timers(clock, asyncio.get_running_loop().call_later))
+        cache, wanted = cast(MetadataCache, Cache()), {name: [0] for name in NAMES[:6]}
+        done = asyncio.ensure_future(wait_for_leaders(waits, cache, wanted, 1000, Turn(clock)))
+        await asyncio.sleep(0)
+        assert seen == ["t0", "t1"]
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert len(seen) == 8, "with one look more for each that has no leader"
+        waits.close()
+        assert await done == {"t1", "t2"}
+        assert await wait_for_leaders(waits, cache, wanted, 0, Turn(clock)) == set(wanted), "it may wait no longer"
 
     asyncio.run(scenario())
 

@@ -10,6 +10,7 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.broker.requests.large_produce import PIECE, in_pieces, pieces
 from kafka_py.broker.requests.request_context import RequestContext
+from kafka_py.net.principal import ANONYMOUS
 from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
 from kafka_py.wire.apis import APIS, ApiKey
@@ -63,7 +64,10 @@ class Scenario:
         self.sent: list[Any] = []
         self.taken: list[tuple[RequestContext, ProduceRequest]] = []
         self.unmuted_after: list[int] = []
-        connection: Any = SimpleNamespace(read_s=0.0, unmute=lambda: self.unmuted_after.append(len(self.taken)))
+        connection: Any = SimpleNamespace(
+            read_s=0.0, principal=ANONYMOUS, peer_host="127.0.0.1",
+            unmute=lambda: self.unmuted_after.append(len(self.taken)),
+        )  # fmt: skip
         metrics: Any = None
         self.context = RequestContext(
             connection, 0, APIS[ApiKey.PRODUCE], RequestHeader(ApiKey.PRODUCE, 8, 1, "c"), 10_000, metrics,

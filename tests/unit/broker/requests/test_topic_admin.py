@@ -2,14 +2,16 @@
 
 import asyncio
 import re
+from itertools import pairwise
 
 import pytest
 
 from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
-from kafka_py.base.placement import STEP_PARTITIONS, BrokerRack
+from kafka_py.base.placement import BrokerRack
 from kafka_py.base.turns import Turn
 from kafka_py.broker.requests.topic_admin import RackMode, TopicAdmin, TopicToCreate, registered_brokers
+from kafka_py.controller.assignment_checks import PARTITION, STEP_REPLICAS
 from kafka_py.controller.configs import ControllerOptions
 from kafka_py.controller.topic_policy import PolicyViolation, RequestMetadata, load_policy
 from kafka_py.testing.clock import ManualClock
@@ -158,6 +160,38 @@ def test_we4_6_names_that_collide_are_refused():
     run(scenario)
 
 
+def test_the_topics_of_a_request_read_the_names_once_and_see_each_other():
+    async def scenario(world):
+        await world.admin.create(TopicToCreate("a.b", 1, 1))
+        read, names = 0, world.store.topics.names
+
+        async def counted():
+            nonlocal read
+            read += 1
+            return await names()
+
+        world.store.topics.names = counted
+        basis = world.admin.creation_basis()
+
+        async def create(name, **how):
+            return await world.admin.create(TopicToCreate(name, 1, 1), basis=basis, **how)
+
+        await create("plain")
+        assert read == 0
+        outcomes = await asyncio.gather(*map(create, ("c.d", "a_b", "e.f")), return_exceptions=True)
+        assert [getattr(outcome, "code", None) for outcome in outcomes] == [
+            None, ErrorCode.INVALID_TOPIC_EXCEPTION, None,
+        ]  # fmt: skip
+        assert await refusal(create("c_d")) is ErrorCode.INVALID_TOPIC_EXCEPTION
+        await create("g.h", validate_only=True)
+        await create("g_h", validate_only=True)
+        assert read == 1
+        assert await refusal(world.admin.create(TopicToCreate("e_f", 1, 1))) is ErrorCode.INVALID_TOPIC_EXCEPTION
+        assert read == 2
+
+    run(scenario)
+
+
 def test_counts_come_from_the_settings_when_not_given():
     async def scenario(world):
         made = await world.admin.create(TopicToCreate("t"))
@@ -183,6 +217,14 @@ def test_the_first_check_that_fails_decides():
             (TopicToCreate("a b", 1, 1, configs={"bad.setting": "1"}), ErrorCode.INVALID_TOPIC_EXCEPTION),
             (
                 TopicToCreate("a", assignment={0: [1, 1]}, configs={"bad.setting": "1"}),
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            ),
+            (
+                TopicToCreate("a b", assignment={0: [1]}, is_repeated=True),
+                ErrorCode.INVALID_TOPIC_EXCEPTION,
+            ),
+            (
+                TopicToCreate("a", assignment={0: [1]}, configs={"bad.setting": "1"}, is_repeated=True),
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT,
             ),
             (TopicToCreate("a", 1, 1, configs={"bad.setting": "1"}), ErrorCode.INVALID_CONFIG),
@@ -344,7 +386,7 @@ def test_a_growth_whose_answer_was_lost_has_succeeded():
 def test_the_topics_of_a_request_share_its_turn_after_each_reply_of_zookeeper_and_every_few_partitions():
     async def scenario(world):
         created, grown, assigned, refused = (CountedTurn() for _ in range(4))
-        many = 4 * STEP_PARTITIONS
+        many = 4 * STEP_REPLICAS // PARTITION
         rows = {number: [0, 1] for number in range(many)}
         await world.admin.create(TopicToCreate("t", assignment=rows), turn=created)
         assert created.asked >= 3 * 4  # copied, and checked twice
@@ -353,7 +395,39 @@ def test_the_topics_of_a_request_share_its_turn_after_each_reply_of_zookeeper_an
         await world.admin.grow("t", 3 * many, [[0, 1]] * many, turn=assigned)
         assert assigned.asked >= 1 + 2 * 4
         assert await refusal(world.admin.grow("t", 1, turn=refused)) is ErrorCode.INVALID_PARTITIONS
-        assert refused.asked == 1
+        assert refused.asked == 2
+
+    run(scenario)
+
+
+def test_topics_ask_whose_turn_it_is_after_each_reply_of_zookeeper_before_they_deal_with_it():
+    async def scenario(world):
+        await world.admin.create(TopicToCreate("t.1", 1, 1))
+        seen = []
+
+        class NotedTurn(CountedTurn):
+            async def maybe_yield(self):
+                seen.append("asked")
+                await super().maybe_yield()
+
+        def noted(name, method):
+            async def call(*given, **named):
+                result = await method(*given, **named)
+                seen.append(name)
+                return result
+
+            return call
+
+        session = world.store.session
+        session.get, session.exists = noted("get", session.get), noted("exists", session.exists)
+        session.children = noted("children", session.children)
+        turn = NotedTurn()
+        await world.admin.create(TopicToCreate("t.2", 1, 1), turn=turn)
+        assert "".join(f"{each} " for each in seen).count("exists asked children asked") == 1
+        seen.clear()
+        await world.admin.grow("t.1", 2, basis=await world.admin.growth_basis(1), turn=turn)
+        assert [after for each, after in pairwise(seen) if each == "get"][-2:] == ["asked"] * 2
+        assert seen[-2:] == ["asked"] * 2, "before the new assignment is encoded"
 
     run(scenario)
 

@@ -103,6 +103,32 @@ def test_a_decision_is_made_once_until_an_acl_changes(
     assert not authorizer.allows_on_any(Client(), READ, TOPIC), "asked first after the change"
 
 
+def test_remembered_decisions_are_logged_whenever_the_level_asks_for_it(
+    authorizer: AclAuthorizer, lines: list[str]
+) -> None:
+    logger = logging.getLogger("kafka.authorizer.logger")
+
+    def logged() -> int:
+        lines.clear()
+        assert authorizer.allows(Client(), READ, TOPIC, "foo")
+        return len(lines)
+
+    assert [logged() for _ in range(3)] == [0, 0, 0]
+    logger.setLevel(logging.DEBUG)
+    assert [logged() for _ in range(2)] == [2, 2]
+    logger.setLevel(logging.INFO)
+    assert logged() == 0
+    logger.setLevel(logging.NOTSET)
+    root = logging.getLogger()
+    before = root.level
+    try:
+        for level, expected in ((logging.WARNING, 0), (logging.DEBUG, 2), (logging.WARNING, 0)):
+            root.setLevel(level)
+            assert [logged() for _ in range(2)] == [expected] * 2
+    finally:
+        root.setLevel(before)
+
+
 def test_hosts_are_compared_as_java_writes_addresses(authorizer: AclAuthorizer, keeper: Keeper) -> None:
     def may_read_from(host: str) -> bool:
         return authorizer.allows(Client(host=host), READ, TOPIC, "foo")
