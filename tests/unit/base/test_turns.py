@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Generator
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -78,6 +79,23 @@ def test_a_turn_may_be_shorter() -> None:
         await turn.maybe_yield()
         assert seen == []
         clock.advance(TURN_MS / 4)
+        await turn.maybe_yield()
+        assert seen == ["another"]
+
+    asyncio.run(scenario())
+
+
+def test_after_a_long_wait_a_turn_is_as_long_as_any() -> None:
+    async def scenario() -> None:
+        clock = ManualClock()
+        turn, seen = Turn(clock), list[str]()
+        clock.advance(10 * TURN_MS)
+        await turn.maybe_yield()
+        asyncio.get_running_loop().call_soon(seen.append, "another")
+        clock.advance(TURN_MS * 0.75)
+        await turn.maybe_yield()
+        assert seen == []
+        clock.advance(TURN_MS * 0.25)
         await turn.maybe_yield()
         assert seen == ["another"]
 
@@ -176,6 +194,59 @@ def test_very_many_that_share_a_turn_are_resumed_some_at_a_time() -> None:
             await asyncio.sleep(0)
             assert sum(in_one_turn) <= SHARERS or another.done()
         assert [count for count in in_one_turn if count] == [SHARERS] * 3
+
+    asyncio.run(scenario())
+
+
+def test_however_many_share_a_turn_they_have_one_place_among_the_others() -> None:
+    async def scenario() -> None:
+        clock = ManualClock()
+        turns, had_one = 0, list[int]()
+        shared, own = Turn(clock), Turn(clock)
+
+        async def work() -> None:
+            await shared.maybe_yield()
+            clock.advance(TURN_MS)
+
+        async def other_work() -> None:
+            for _ in range(20):
+                await own.maybe_yield()
+                clock.advance(TURN_MS)
+                had_one.append(turns)
+
+        clock.advance(TURN_MS)
+        working = [asyncio.create_task(work()) for _ in range(5 * SHARERS)]
+        another = asyncio.create_task(other_work())
+        while not another.done():
+            turns += 1
+            await asyncio.sleep(0)
+        assert max(later - earlier for earlier, later in pairwise(had_one)) == 2
+        await asyncio.gather(*working)
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("count", [SHARERS, SHARERS + 1, 3 * SHARERS])
+def test_however_many_share_a_turn_each_admission_is_of_use_and_none_has_a_second_part_before_all_had_one(
+    count: int,
+) -> None:
+    async def scenario() -> None:
+        clock = ManualClock()
+        turn, seen, turns = Turn(clock), list[int](), 0
+
+        async def work(number: int) -> None:
+            for _ in range(2):
+                await turn.maybe_yield()
+                clock.advance(TURN_MS)
+                seen.append(number)
+
+        clock.advance(TURN_MS)
+        working = [asyncio.create_task(work(number)) for number in range(count)]
+        while not all(task.done() for task in working):
+            turns += 1
+            await asyncio.sleep(0)
+        assert sorted(seen[:count]) == list(range(count))
+        assert turns <= 4 * count + 2
 
     asyncio.run(scenario())
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -10,7 +11,7 @@ from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
 from kafka_py.base.placement import BrokerRack
 from kafka_py.base.turns import Turn
-from kafka_py.broker.requests.topic_admin import RackMode, TopicAdmin, TopicToCreate, registered_brokers
+from kafka_py.broker.requests.topic_admin import GrowthBasis, RackMode, TopicAdmin, TopicToCreate, registered_brokers
 from kafka_py.controller.assignment_checks import PARTITION, STEP_REPLICAS
 from kafka_py.controller.configs import ControllerOptions
 from kafka_py.controller.topic_policy import PolicyViolation, RequestMetadata, load_policy
@@ -301,22 +302,38 @@ def test_partitions_are_added_where_placement_left_off():
     run(scenario)
 
 
+def test_placement_begins_anew_when_the_first_replica_is_on_a_broker_beyond_all_that_live():
+    async def scenario(world):
+        for first, added in ((1, {1: [2, 1], 2: [0, 2]}), (7, {1: [1, 2], 2: [2, 0]})):
+            await world.store.topics.create(f"t{first}", TopicAssignment.of({0: [first, 2]}), {})
+            assert (await world.admin.grow(f"t{first}", 3)).added == added
+
+    run(scenario)
+
+
 def test_growth_that_cannot_be_is_refused():
     async def scenario(world):
         await world.store.topics.create("t", TopicAssignment.of({0: [1, 2], 1: [2, 0]}), {})
-        moving = TopicAssignment({0: ReplicaAssignment((2, 1), (2,), (1,))})
-        await world.store.topics.create("moving", moving, {})
+        for name, moving in (
+            ("moving", ReplicaAssignment((2, 1), (2,), (1,))), ("wider", ReplicaAssignment((2, 1), (2,), ())),
+            ("narrower", ReplicaAssignment((2, 1), (), (1,))),
+        ):  # fmt: skip
+            await world.store.topics.create(name, TopicAssignment({0: moving}), {})
         grow = world.admin.grow
         world.queued.add("going")
         for call, code in (
             (grow("going", 3), ErrorCode.INVALID_TOPIC_EXCEPTION),
             (grow("unknown", 3), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
             (grow("moving", 3), ErrorCode.REASSIGNMENT_IN_PROGRESS),
+            (grow("wider", 3), ErrorCode.REASSIGNMENT_IN_PROGRESS),
+            (grow("narrower", 3), ErrorCode.REASSIGNMENT_IN_PROGRESS),
             (grow("t", 1), ErrorCode.INVALID_PARTITIONS),
             (grow("t", 2), ErrorCode.INVALID_PARTITIONS),
             (grow("t", 3, [[7, 1]]), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
             (grow("t", 3, [[0, 1], [1, 2]]), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
             (grow("t", 3, [[0]]), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+            (grow("t", 3, [[0, 1, 2]]), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+            (grow("t", 4, [[0, 1]]), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
             (grow("t", 3, [[0, 0]]), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
             (grow("t", 3, [[]]), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
         ):
@@ -363,6 +380,45 @@ def test_growths_by_two_brokers_at_once_never_shrink_a_topic():
         assert sorted(outcomes[0].added) == [1, 2, 3]
         assert outcomes[1].code is ErrorCode.INVALID_PARTITIONS
         assert len(world.topic("t").partitions) == 4
+
+    run(scenario)
+
+
+def test_growths_at_once_are_permitted_one_after_the_other_and_each_once():
+    """Those of one broker are checked when the one before is written; what another broker writes costs no permit."""
+
+    async def scenario(world):
+        await world.store.topics.create("t", TopicAssignment.of({0: [1, 2]}), {})
+        permitted = []
+        grow = partial(world.admin.grow, "t", permit=permitted.append)
+        outcomes = await asyncio.gather(grow(4), grow(3), return_exceptions=True)
+        assert outcomes[1].code is ErrorCode.INVALID_PARTITIONS
+        assert permitted == [3]
+        session = world.zookeeper.session()
+        await session.connect()
+        other = TopicAdmin(
+            ZkStore(session), lambda: world.config, live_brokers=lambda: world.brokers, validate_configs=world.validate,
+            chance=Chance(6), clock=ManualClock(),
+        )  # fmt: skip
+        await asyncio.gather(other.grow("t", 5), grow(7))
+        assert len(world.topic("t").partitions) == 7
+        assert permitted == [3, 3]
+
+    run(scenario)
+
+
+def test_what_is_not_permitted_is_not_written():
+    async def scenario(world):
+        def refuse(partitions):
+            raise KafkaError(ErrorCode.THROTTLING_QUOTA_EXCEEDED, str(partitions))
+
+        await world.store.topics.create("t", TopicAssignment.of({0: [1, 2]}), {})
+        before = world.zookeeper.tree()
+        assert await refusal(world.admin.create(TopicToCreate("u", 1, 1), permit=refuse)) is (
+            ErrorCode.THROTTLING_QUOTA_EXCEEDED
+        )
+        assert await refusal(world.admin.grow("t", 2, permit=refuse)) is ErrorCode.THROTTLING_QUOTA_EXCEEDED
+        assert world.zookeeper.tree() == before
 
     run(scenario)
 
@@ -440,10 +496,20 @@ def test_a_refusal_names_some_of_very_many_brokers():
         many = [[number] for number in range(5, 10_005)]
         with pytest.raises(KafkaError, match=r"replica assignment: \[5, .*, 24\] and 9980 more\.$"):
             await world.admin.grow("t", 10_001, many)
-        with pytest.raises(KafkaError, match=r": \[5, 6\]\.$"):
-            await world.admin.grow("t", 3, many[:2])
+        with pytest.raises(KafkaError, match=r": \[9, 16\]\.$"):
+            await world.admin.grow("t", 3, [[16], [9]])
+        with pytest.raises(KafkaError, match=r": \[5, .*, 24\]\.$"):
+            await world.admin.grow("t", 21, many[:20])
+        with pytest.raises(KafkaError, match=r": \[5, .*, 24\] and 1 more\.$"):
+            await world.admin.grow("t", 22, many[:21])
+        with pytest.raises(KafkaError, match="no replica"):
+            await world.admin.grow("t", 2, [[]])
         with pytest.raises(KafkaError) as caught:
             await world.admin.grow("t", 2, [[0] * 10_000])
+        assert len(caught.value.message) < 300
+        basis = GrowthBasis([BrokerRack(id_) for id_ in range(10_000)], None)
+        with pytest.raises(KafkaError, match="Partition 0 has 1 replicas") as caught:
+            await world.admin.grow("t", 2, [range(10_000)], basis=basis)
         assert len(caught.value.message) < 300
         with pytest.raises(KafkaError) as caught:
             await world.admin.create(TopicToCreate("u", assignment={0: [0] * 10_000}))

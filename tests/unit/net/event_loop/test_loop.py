@@ -341,7 +341,7 @@ def test_a_timer_that_is_due_and_work_that_was_put_off_are_others() -> None:
         handle = loop.call_later(30, loop.stop)
         seen.append(watch.others_wait())
         handle.cancel()
-        loop.call_later(-1, lambda: None)
+        loop.call_later(0, lambda: None)
         seen.append(watch.others_wait())
         loop.call_later(0.01, look_again)
 

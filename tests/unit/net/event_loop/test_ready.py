@@ -13,12 +13,12 @@ from kafka_py.net.event_loop.loop import READY_A_TURN, LoopWatch, WatchedSelecto
 class Ready:
     """A selector with more sockets that have something to read than there may be in one turn."""
 
-    def __init__(self, stack: contextlib.ExitStack) -> None:
+    def __init__(self, stack: contextlib.ExitStack, count: int = 2 * READY_A_TURN + 10) -> None:
         self._stack = stack
         self.watch = LoopWatch(0.0)
         self.selector = WatchedSelector(self.watch, lambda: 0.0)
         stack.callback(self.selector.close)
-        self.filenos = [self.add(is_ready=True) for _ in range(2 * READY_A_TURN + 10)]
+        self.filenos = [self.add(is_ready=True) for _ in range(count)]
 
     def add(self, *, is_ready: bool) -> int:
         ours, theirs = (self._stack.enter_context(each) for each in socket.socketpair())
@@ -62,6 +62,16 @@ def test_urgent_ones_take_no_place_of_those_that_are_left_over(ready: Ready) -> 
         served = ready.turn()
         assert ready.watch.urgent < set(served)
         assert len(set(served) - ready.watch.urgent) == count
+
+
+@pytest.mark.parametrize(("more", "turns"), [(0, [READY_A_TURN]), (1, [1 + READY_A_TURN, 1 + 1])])
+def test_while_all_that_are_ready_have_room_in_a_turn_urgent_ones_come_only_with_them(
+    more: int, turns: list[int]
+) -> None:
+    with contextlib.ExitStack() as stack:
+        ready = Ready(stack, READY_A_TURN + more)
+        ready.watch.urgent.add(ready.add(is_ready=False))
+        assert [len(ready.turn()) for _ in turns] == turns
 
 
 def test_those_that_are_left_over_come_in_their_order_beside_urgent_ones(ready: Ready) -> None:
