@@ -21,7 +21,7 @@ from kafka_py.base.garbage import Freed
 
 T = TypeVar("T")
 
-TURN_MS = 1.0
+TURN_MS = 0.5
 """How long one kind of work may hold the loop."""
 
 SLICE = 256
@@ -41,15 +41,11 @@ class _Sharers:
         self.new: list[asyncio.Future[None]] = []
 
     def take(self) -> list[asyncio.Future[None]]:
-        """Removes and returns the first SHARERS of those that still wait."""
+        """Removes and returns SHARERS of those that still wait; there are fewer that were resumed before."""
         again, new = ([each for each in some if not each.done()] for some in (self.again, self.new))
-        taken = [*again, *new][:SHARERS]
-        self.again = again[SHARERS:]
-        self.new = new[max(SHARERS - len(again), 0) :]
-        return taken
-
-    def __bool__(self) -> bool:
-        return bool(self.again or self.new)
+        room = SHARERS - len(again)
+        self.again, self.new = [], new[room:]
+        return again + new[:room]
 
 
 class _Line:
@@ -74,7 +70,7 @@ class _Line:
         while self._waiting and not resumed:
             turn, first = self._waiting.popitem(last=False)
             resumed = first.take()
-            if first:
+            if first.new:
                 self._waiting[turn] = first
             if resumed and isinstance(turn, Turn):
                 turn.admit()

@@ -47,7 +47,9 @@ def checking(assignment: Mapping[int, Sequence[int]]) -> Generator[None, None, N
         sizes.add(len(replicas))
     if len(sizes) != 1:
         raise invalid_assignment("All partitions should have the same number of replicas.")
-    _check_size(len(assignment), *sizes)
+    [factor] = sizes
+    if len(assignment) * factor > MOST_REPLICAS:
+        raise invalid_assignment(f"{len(assignment)} partitions with {factor} replicas do not fit into one znode.")
     left = 0
     for partition, replicas in assignment.items():
         if left <= 0:
@@ -87,7 +89,6 @@ def checking_added(
         raise invalid_assignment(f"Unknown broker(s) in replica assignment: {_shown(named, len(unknown))}.")
     if len(replicas) != wanted:
         raise invalid_assignment(f"{wanted} partitions are to be added but {len(replicas)} assignments are given.")
-    _check_size(first + wanted, factor)
     added: Placement = {}
     left = 0
     for number, row in enumerate(replicas):
@@ -108,12 +109,6 @@ def checking_added(
 
 def invalid_assignment(detail: str) -> KafkaError:
     return KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, detail)
-
-
-def _check_size(partitions: int, factor: int) -> None:
-    """Raises KafkaError for more than a topic's znode can contain; to encode it would take long."""
-    if partitions * factor > MOST_REPLICAS:
-        raise invalid_assignment(f"{partitions} partitions with {factor} replicas each do not fit into one znode.")
 
 
 def _copy(replicas: Sequence[int]) -> Generator[None, None, list[int]]:

@@ -8,7 +8,7 @@ Source: docs/reference/replication.md, section 15 (purgatory "topic").
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Generator, Hashable, Iterable, Mapping
 
 from kafka_py.base.ids import NO_LEADER, TopicPartition
 from kafka_py.base.purgatory import DelayedOperation, Purgatory
@@ -16,6 +16,8 @@ from kafka_py.base.turns import Turn
 from kafka_py.broker.metadata.metadata_cache import MetadataCache
 
 IsDone = Callable[[], bool]
+
+STEP_PARTITIONS = 256
 
 THE_CLUSTER = ""
 """Watch key of operations that wait for the first UpdateMetadata."""
@@ -72,28 +74,41 @@ async def wait_for_leaders(
         return set(wanted)
     waiting = {}
     for topic, partitions in wanted.items():
-        await turn.maybe_yield()
-        is_done = has_leaders(metadata, topic, partitions)
-        if not is_done():
-            waiting[topic] = is_done
+        waits = LeaderWait(metadata, topic, partitions)
+        await turn.finish(waits.steps())
+        if waits.missing is not None:
+            waiting[topic] = waits.is_done
     return await wait_for_topics(purgatory, waiting, timeout_ms)
 
 
-def has_leaders(metadata: MetadataCache, topic: str, partitions: Iterable[int]) -> IsDone:
-    """A check whether each of these partitions has, or had, a leader in the cache; it goes on where it stopped."""
-    remaining = iter(partitions)
-    wanted = next(remaining, None)
+class LeaderWait:
+    """Whether each of these partitions has, or had, a leader in the cache; a look goes on where the last one stopped.
 
-    def is_done() -> bool:
-        nonlocal wanted
-        while wanted is not None:
-            info = metadata.partition(TopicPartition(topic, wanted))
+    missing: the first partition that had none at the last look, or has not been looked at; None: there is none.
+    """
+
+    def __init__(self, metadata: MetadataCache, topic: str, partitions: Iterable[int]) -> None:
+        self._metadata = metadata
+        self._topic = topic
+        self._remaining = iter(partitions)
+        self.missing = next(self._remaining, None)
+
+    def steps(self) -> Generator[None, None, None]:
+        """Looks as far as there are leaders; yields after every few partitions (base/turns.py)."""
+        looked = 0
+        while self.missing is not None:
+            if not looked % STEP_PARTITIONS:
+                yield
+            looked += 1
+            info = self._metadata.partition(TopicPartition(self._topic, self.missing))
             if info is None or info.leader == NO_LEADER:
-                return False
-            wanted = next(remaining, None)
-        return True
+                return
+            self.missing = next(self._remaining, None)
 
-    return is_done
+    def is_done(self) -> bool:
+        for _ in self.steps():
+            pass
+        return self.missing is None
 
 
 def is_gone(metadata: MetadataCache, topic: str) -> IsDone:

@@ -18,6 +18,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.exclusion import KeyedLocks
 from kafka_py.base.ids import TopicId
 from kafka_py.base.placement import (
+    MOST_REPLICAS,
     BrokerRack,
     Placement,
     placing,
@@ -39,6 +40,9 @@ T = TypeVar("T")
 
 Permit = Callable[[int], object]
 """(partitions that are created): raises KafkaError when they may not be created now."""
+
+FRESH_MS = 100.0
+"""So long the names of all topics are taken for those that there are."""
 
 BROKER_DEFAULT = -1
 """As a count: use the broker's default."""
@@ -91,30 +95,36 @@ class GrowthBasis(NamedTuple):
 
 
 class CreationBasis:
-    """The names that topics of one request may collide with, read once for all of them.
+    """The names that topics of one request may collide with, read for all of them, and again when FRESH_MS have passed.
 
-    Topics of other clients that are created meanwhile are not seen, as they would not be right after a look of its own.
+    Topics of other clients that are created meanwhile are seen late; so are those that follow a look of one's own.
     """
 
-    def __init__(self, store: ZkStore) -> None:
+    def __init__(self, store: ZkStore, clock: Clock) -> None:
         self._store = store
+        self._clock = clock
         self._reading = asyncio.Lock()
-        self._by_name_in_metrics: dict[str, list[str]] | None = None
+        self._read_ms: float | None = None
+        self._by_name_in_metrics: dict[str, list[str]] = {}
+        self._known: dict[str, set[str]] = {}  # that the request has created, or found; also by name in metrics
 
     async def colliding(self, name: str, turn: Turn) -> list[str]:
-        """The existing topics whose metrics `name` would share, in name order."""
+        """The other topics whose metrics `name` would share, in name order."""
         if not topic_names.has_collision_chars(name):
             return []
         async with self._reading:
-            if self._by_name_in_metrics is None:
+            if self._read_ms is None or self._clock.monotonic_ms() > self._read_ms + FRESH_MS:
                 names = await self._store.topics.names()
                 self._by_name_in_metrics = await turn.finish(topic_names.by_name_in_metrics(names))
-        return sorted(self._by_name_in_metrics.get(topic_names.in_metrics(name), ()))
+                self._read_ms = self._clock.monotonic_ms()
+        in_metrics = topic_names.in_metrics(name)
+        found = {*self._by_name_in_metrics.get(in_metrics, ()), *self._known.get(in_metrics, ())}
+        return sorted(found - {name})
 
     def add(self, name: str) -> None:
-        """A topic of the request was created."""
-        if self._by_name_in_metrics is not None and topic_names.has_collision_chars(name):
-            self._by_name_in_metrics.setdefault(topic_names.in_metrics(name), []).append(name)
+        """A topic that the request has created, or found."""
+        if topic_names.has_collision_chars(name):
+            self._known.setdefault(topic_names.in_metrics(name), set()).add(name)
 
 
 class _Changed(Exception):
@@ -174,18 +184,24 @@ class TopicAdmin:
         Raises KafkaError with the codes of CreateTopics, and of `permit`; TOPIC_ALREADY_EXISTS also when it is created
         concurrently.
         """
-        planned = await self.plan(new, basis, turn)
-        if not validate_only:
+        basis = basis or self.creation_basis()
+        try:
+            planned = await self.plan(new, basis, turn)
+            if validate_only:
+                return planned
             if permit is not None:
                 permit(planned.partitions)
             await self.write(planned)
-            if basis is not None:
-                basis.add(planned.name)
+        except KafkaError as error:
+            if error.code is ErrorCode.TOPIC_ALREADY_EXISTS:
+                basis.add(new.name)
+            raise
+        basis.add(new.name)
         return planned
 
     def creation_basis(self) -> CreationBasis:
         """For the topics of one request."""
-        return CreationBasis(self._store)
+        return CreationBasis(self._store, self._clock)
 
     async def plan(
         self, new: TopicToCreate, basis: CreationBasis | None = None, turn: Turn | None = None
@@ -299,6 +315,9 @@ class TopicAdmin:
         like = before.partitions.get(0)
         if like is None:
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"Topic '{topic}' has no partition 0.")
+        if count * len(like.replicas) > MOST_REPLICAS:
+            detail = f"{count} partitions with {len(like.replicas)} replicas each do not fit into one znode."
+            raise KafkaError(ErrorCode.INVALID_PARTITIONS, detail)
         if replicas is None:
             steps = _continuing(brokers, like.replicas, current, count)
         else:

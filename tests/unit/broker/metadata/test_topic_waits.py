@@ -10,7 +10,7 @@ from kafka_py.base.purgatory import Purgatory
 from kafka_py.base.timers import Timers
 from kafka_py.base.turns import TURN_MS, Turn
 from kafka_py.broker.metadata.metadata_cache import MetadataCache
-from kafka_py.broker.metadata.topic_waits import has_leaders, wait_for_leaders, wait_for_topics
+from kafka_py.broker.metadata.topic_waits import STEP_PARTITIONS, LeaderWait, wait_for_leaders, wait_for_topics
 from kafka_py.testing.clock import ManualClock
 
 NAMES = [f"t{number}" for number in range(300)]
@@ -52,7 +52,7 @@ def test_partitions_that_have_had_a_leader_are_not_looked_at_again() -> None:
             leader = leaders.get(topic_partition.partition)
             return None if leader is None else SimpleNamespace(leader=leader)
 
-    is_done = has_leaders(cast(MetadataCache, Cache()), "t", range(4))
+    is_done = LeaderWait(cast(MetadataCache, Cache()), "t", range(4)).is_done
     assert looks == []
     assert not is_done()
     leaders[2] = 5
@@ -61,7 +61,7 @@ def test_partitions_that_have_had_a_leader_are_not_looked_at_again() -> None:
     assert is_done()
     assert is_done()
     assert looks == [TopicPartition("t", number) for number in (0, 1, 2, 2, 3, 3)]
-    assert has_leaders(cast(MetadataCache, Cache()), "t", [])()
+    assert LeaderWait(cast(MetadataCache, Cache()), "t", []).is_done()
 
 
 def test_topics_whose_partitions_have_leaders_are_looked_at_in_turns() -> None:
@@ -86,6 +86,32 @@ def test_topics_whose_partitions_have_leaders_are_looked_at_in_turns() -> None:
         waits.close()
         assert await done == {"t1", "t2"}
         assert await wait_for_leaders(waits, cache, wanted, 0, Turn(clock)) == set(wanted), "it may wait no longer"
+
+    asyncio.run(scenario())
+
+
+def test_very_many_partitions_of_a_topic_are_looked_at_in_turns() -> None:
+    async def scenario() -> None:
+        clock = ManualClock()
+        looks = 0
+
+        class Cache:
+            def partition(self, topic_partition: TopicPartition) -> SimpleNamespace:
+                nonlocal looks
+                looks += 1
+                clock.advance(TURN_MS / 1000)
+                return SimpleNamespace(leader=0)
+
+        waits: Purgatory[object] = Purgatory("topic", Timers(clock, asyncio.get_running_loop().call_later))
+        cache, count = cast(MetadataCache, Cache()), 20_000
+        done = asyncio.ensure_future(wait_for_leaders(waits, cache, {"t": range(count)}, 1000, Turn(clock)))
+        before, most = 0, 0
+        for _ in range(100):
+            await asyncio.sleep(0)
+            before, most = looks, max(most, looks - before)
+        assert looks == count
+        assert most <= 1000 + STEP_PARTITIONS
+        assert await done == set()
 
     asyncio.run(scenario())
 

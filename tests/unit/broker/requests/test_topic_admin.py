@@ -9,9 +9,16 @@ import pytest
 
 from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ConfigError, ErrorCode, KafkaError
-from kafka_py.base.placement import BrokerRack
+from kafka_py.base.placement import MOST_REPLICAS, BrokerRack
 from kafka_py.base.turns import Turn
-from kafka_py.broker.requests.topic_admin import GrowthBasis, RackMode, TopicAdmin, TopicToCreate, registered_brokers
+from kafka_py.broker.requests.topic_admin import (
+    FRESH_MS,
+    GrowthBasis,
+    RackMode,
+    TopicAdmin,
+    TopicToCreate,
+    registered_brokers,
+)
 from kafka_py.controller.assignment_checks import PARTITION, STEP_REPLICAS
 from kafka_py.controller.configs import ControllerOptions
 from kafka_py.controller.topic_policy import PolicyViolation, RequestMetadata, load_policy
@@ -43,6 +50,7 @@ class World:
 
     def __init__(self, properties=None, known=(), policy=None, racks=()):
         self.zookeeper = FakeZookeeper()
+        self.clock = ManualClock()
         self.store = ZkStore(self.zookeeper.session())
         self.config = ControllerOptions.parse(properties)
         self.racks = dict(racks)
@@ -52,7 +60,7 @@ class World:
         self.admin = TopicAdmin(
             self.store, lambda: self.config, live_brokers=lambda: self.brokers, validate_configs=self.validate,
             exists=self.known.__contains__, is_queued=self.queued.__contains__, policy=policy,
-            chance=Chance(5), clock=ManualClock(),
+            chance=Chance(5), clock=self.clock,
         )  # fmt: skip
 
     @staticmethod
@@ -189,6 +197,53 @@ def test_the_topics_of_a_request_read_the_names_once_and_see_each_other():
         assert read == 1
         assert await refusal(world.admin.create(TopicToCreate("e_f", 1, 1))) is ErrorCode.INVALID_TOPIC_EXCEPTION
         assert read == 2
+        world.clock.advance(FRESH_MS)
+        await create("i.j")
+        assert read == 2
+        world.clock.advance(1)
+        await world.admin.create(TopicToCreate("another.one", 1, 1))
+        await create("k.l")
+        assert read == 4
+        assert await refusal(create("another_one")) is ErrorCode.INVALID_TOPIC_EXCEPTION
+        assert await refusal(create("i_j")) is ErrorCode.INVALID_TOPIC_EXCEPTION
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("is_cached", [False, True])
+def test_a_topic_that_another_client_has_created_collides_with_the_next_of_the_request(is_cached):
+    """Two clients send the same request: each name is created by one of them."""
+
+    async def scenario(world):
+        basis = world.admin.creation_basis()
+        await world.admin.create(TopicToCreate("first.one", 1, 1), basis=basis)
+        await world.admin.create(TopicToCreate("a.b", 1, 1))
+        world.known.update({"a.b"} if is_cached else ())
+        again, other = (TopicToCreate(name, 1, 1) for name in ("a.b", "a_b"))
+        assert await refusal(world.admin.create(again, basis=basis)) is ErrorCode.TOPIC_ALREADY_EXISTS
+        assert await refusal(world.admin.create(other, basis=basis)) is ErrorCode.INVALID_TOPIC_EXCEPTION
+
+    run(scenario)
+
+
+def test_a_topic_that_was_deleted_meanwhile_does_not_collide_with_itself():
+    async def scenario(world):
+        await world.admin.create(TopicToCreate("a.b", 1, 1))
+        basis = world.admin.creation_basis()
+        await world.admin.create(TopicToCreate("c.d", 1, 1), basis=basis)
+        await world.store.topics.delete("a.b", -1)
+        await world.admin.create(TopicToCreate("a.b", 1, 1), basis=basis)
+
+    run(scenario)
+
+
+def test_a_topic_does_not_grow_beyond_what_its_znode_can_contain():
+    async def scenario(world):
+        await world.store.topics.create("t", TopicAssignment.of({0: [1, 2]}), {})
+        most = MOST_REPLICAS // 2
+        for replicas in (None, [[1, 2]] * most):
+            assert await refusal(world.admin.grow("t", most + 1, replicas)) is ErrorCode.INVALID_PARTITIONS
+        await world.admin.grow("t", most, validate_only=True)
 
     run(scenario)
 
