@@ -85,6 +85,38 @@ async def test_an_explicit_assignment_is_taken_and_may_name_brokers_that_are_not
 
 
 @on_broker()
+async def test_the_answer_waits_for_each_partition_of_a_topic(broker: LocalBroker) -> None:
+    got = await create(broker, new_topic("t", assignments={0: [0], 1: [7]}), timeout_ms=50)
+    assert got["t"].error_code == ErrorCode.REQUEST_TIMED_OUT
+
+
+@on_broker()
+async def test_a_partition_that_is_assigned_twice_is_refused(broker: LocalBroker) -> None:
+    topic = new_topic("t", assignments={0: [0], 1: [0]})
+    topic.assignments.append(CreatableReplicaAssignment(partition_index=1, broker_ids=[0]))
+    got = await create(broker, topic)
+    assert got["t"].error_code == ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert got["t"].error_message == "A partition is assigned more than once."
+    assert not await broker.store.topics.names()
+
+
+@on_broker()
+async def test_topics_of_one_request_read_the_names_once(broker: LocalBroker) -> None:
+    topics, read = broker.server.node.store.topics, 0
+    names = topics.names
+
+    async def counted() -> Any:
+        nonlocal read
+        read += 1
+        return await names()
+
+    topics.names = counted  # type: ignore[method-assign, assignment]
+    got = await create(broker, *(new_topic(f"t.{number}") for number in range(20)), validate_only=True)
+    assert {row.error_code for row in got.values()} == {0}
+    assert read == 1
+
+
+@on_broker()
 async def test_each_topic_has_its_own_error(broker: LocalBroker) -> None:
     await broker.create_topic("exists")
     got = await create(

@@ -53,6 +53,14 @@ def refusal(steps: Generator[None, None, object]) -> str:
     return caught.value.message
 
 
+def result_of(steps: Generator[None, None, Any]) -> Any:
+    try:
+        while True:
+            next(steps)
+    except StopIteration as end:
+        return end.value
+
+
 def assigned(*rows: Sequence[int]) -> Mapping[int, Sequence[int]]:
     return dict(enumerate(rows))
 
@@ -125,3 +133,39 @@ def test_unknown_brokers_are_named_in_order_and_only_some_of_very_many() -> None
     assert f" and {100 - MOST_NAMED} more." in refusal(checking_added([list(range(1, 101))], 1, 1, 1, {0}))
     last = [*range(LONG), LONG + 5]
     assert f": [{LONG + 5}]." in refusal(checking_added([last], 1, 1, 1, set(range(LONG))))
+
+
+def test_long_rows_are_copied_whole() -> None:
+    row = list(range(2 * STEP_REPLICAS + 5))
+    assert result_of(copied(assigned(row))) == {0: row}
+    added = result_of(checking_added([row], 3, 1, len(row), set(row)))
+    assert added == {3: row}
+    assert added[3] is not row
+
+
+def test_very_many_partitions_are_counted_in_steps_also_when_they_do_not_fit() -> None:
+    assert steps_of(checking(assigned(*([0] for _ in range(MOST_REPLICAS + 1)))))[0] >= 100
+
+
+def test_partitions_are_numbered_from_zero_and_there_is_one() -> None:
+    for numbers in ((-1, 1), (1, 2), (0, 2)):
+        assert "consecutive 0-based" in refusal(checking({number: [0] for number in numbers}))
+    assert "same number of replicas" in refusal(checking({}))
+
+
+def test_a_partition_without_replicas_is_told_apart() -> None:
+    assert refusal(checking({0: []})) == "Partition 0 has no replica."
+    assert refusal(checking_added([[]], 1, 1, 1, {0})) == "A partition cannot have no replica."
+
+
+def test_of_the_faults_of_added_partitions_the_first_in_kafkas_order_is_told() -> None:
+    assert "Duplicate brokers" in refusal(checking_added([[0, 0, 0]], 1, 1, 2, {0}))
+    assert "Partition 0 has 2 replicas" in refusal(checking_added([[0, 1, 2]], 1, 1, 2, {0, 1, 2}))
+    for rows in ([], [[0]], [[0], [0], [0]]):
+        detail = f"2 partitions are to be added but {len(rows)} assignments are given."
+        assert refusal(checking_added(rows, 1, 2, 1, {0})) == detail
+        assert refusal(checking_added(rows, MOST_REPLICAS, 2, 1, {0})) == detail
+
+
+def test_as_many_brokers_as_are_named_are_all() -> None:
+    assert refusal(checking_added([list(range(1, MOST_NAMED + 1))], 1, 1, 1, {0})).endswith(f", {MOST_NAMED}].")

@@ -12,10 +12,11 @@ from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import ZERO_UUID
 from kafka_py.security.acls.authorization import AllowAll, Asker, Audit
 from kafka_py.security.acls.vocabulary import CLUSTER_NAME, Operation, ResourceType
-from kafka_py.testing.local_broker import LocalBroker, on_broker
+from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
 from kafka_py.wire.apis import APIS, ApiKey
 from kafka_py.wire.messages.find_coordinator import FindCoordinatorRequest
 from kafka_py.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from kafka_py.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
 TABLE = Path(__file__).parents[4] / "docs" / "reference" / "security" / "authorization.tsv"
 
@@ -281,3 +282,23 @@ async def test_where_two_rights_are_asked_for_in_turn_either_is_enough(broker: L
         denying(Operation.DESCRIBE, (Operation.DESCRIBE, group))
         listed: Any = await asks(ApiKey.LIST_GROUPS, {})
         assert [row.group_id for row in listed.groups] == ["g"]
+
+
+@on_broker()
+async def test_a_producer_is_asked_about_once_for_each_topic_and_before_what_exists(broker: LocalBroker) -> None:
+    class Only(Recorder):
+        def allows(self, who: Asker, operation: Operation, resource_type: ResourceType, name: str, *rest: Any) -> bool:
+            return super().allows(who, operation, resource_type, name, *rest) and name == "may"
+
+    for name in ("may", "denied"):
+        await broker.create_topic(name, 2)
+    recorder = broker.server.node.authorizer = Only()
+    names = ["may", "denied", "denied and unknown"]
+    rows = [PartitionProduceData(index=index, records=batch()) for index in (0, 1)]
+    topics = [TopicProduceData(name=name, partition_data=rows) for name in names]
+    answer = await broker.ask(ProduceRequest(acks=1, timeout_ms=1000, topic_data=topics), 8)
+    denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    assert {row.name: [each.error_code for each in row.partition_responses] for row in answer.responses} == {
+        "may": [0, 0], "denied": [denied] * 2, "denied and unknown": [denied] * 2,
+    }  # fmt: skip
+    assert [name for operation, _, name, _ in recorder.asked if operation is Operation.WRITE] == names

@@ -15,7 +15,7 @@ from kafka_py.broker.requests.request_context import ANSWERS_LATER, EncodedRespo
 from kafka_py.broker.requests.routes import ROUTES, Route
 from kafka_py.broker.requests.service import ApiService
 from kafka_py.net.endpoints import SecurityProtocol
-from kafka_py.net.principal import ANONYMOUS
+from kafka_py.net.principal import ANONYMOUS, Principal
 from kafka_py.security.acls.authorization import ALLOW_ALL
 from kafka_py.security.acls.vocabulary import Operation
 from kafka_py.testing.clock import ManualClock
@@ -125,6 +125,22 @@ def test_a_plain_handler_is_answered_at_once(broker: Broker) -> None:
     assert broker.client.response(HeartbeatResponse, 4).error_code == 0
     [context] = seen
     assert (context.client_id, context.api_version, str(context.principal)) == ("client", 4, "User:ANONYMOUS")
+
+
+def test_a_later_login_does_not_change_who_has_asked(broker: Broker) -> None:
+    seen: list[RequestContext] = []
+
+    def handle(node: Any, context: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
+        broker.client.principal, broker.client.peer_host = Principal("User", "other"), "10.0.0.1"
+        seen.append(context)
+        return HeartbeatResponse(error_code=0)
+
+    broker.serve(ApiKey.HEARTBEAT, handle)
+    broker.send(HEARTBEAT, 4)
+    broker.send(HEARTBEAT, 4, slot=1)
+    assert [(str(context.principal), context.host) for context in seen] == [
+        ("User:ANONYMOUS", "127.0.0.1"), ("User:other", "10.0.0.1"),
+    ]  # fmt: skip
 
 
 def test_a_coroutine_that_does_not_wait_needs_no_loop(broker: Broker) -> None:

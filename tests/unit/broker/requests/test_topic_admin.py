@@ -571,3 +571,77 @@ def test_a_refusal_names_some_of_very_many_brokers():
         assert len(caught.value.message) < 300
 
     run(scenario)
+
+
+def test_names_that_collide_are_told_in_order_and_all_of_them():
+    async def scenario(world):
+        for name in ("b_1.x", "b.1_x"):
+            await world.store.topics.create(name, TopicAssignment.of({0: [1]}), {})
+        basis = world.admin.creation_basis()
+        await world.admin.create(TopicToCreate("c.d", 1, 1), basis=basis)  # which reads the names
+        basis.add("b.1.x")
+        with pytest.raises(KafkaError, match=r"existing topics: b\.1\.x, b\.1_x, b_1\.x$"):
+            await world.admin.create(TopicToCreate("b_1_x", 1, 1), basis=basis)
+        basis.add("a_2")
+        with pytest.raises(KafkaError, match=r"existing topics: a_2$"):
+            await world.admin.create(TopicToCreate("a.2", 1, 1), basis=basis)
+
+    run(scenario)
+
+
+def test_a_topic_that_may_not_or_cannot_be_written_is_no_obstacle_to_others():
+    async def scenario(world):
+        basis, write = world.admin.creation_basis(), world.admin.write
+
+        async def fail(planned):
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+
+        def forbid(partitions):
+            raise KafkaError(ErrorCode.THROTTLING_QUOTA_EXCEEDED)
+
+        world.admin.write = fail
+        assert await refusal(world.admin.create(TopicToCreate("a.b", 1, 1), basis=basis)) is (
+            ErrorCode.UNKNOWN_SERVER_ERROR
+        )
+        world.admin.write = write
+        assert await refusal(world.admin.create(TopicToCreate("a.b", 1, 1), basis=basis, permit=forbid)) is (
+            ErrorCode.THROTTLING_QUOTA_EXCEEDED
+        )
+        assert not await world.store.topics.names()
+        await world.admin.create(TopicToCreate("a_b", 1, 1), basis=basis)
+
+    run(scenario)
+
+
+def test_a_partition_that_is_assigned_twice_is_said_before_what_is_wrong_with_the_last_one():
+    async def scenario(world):
+        new = TopicToCreate("t", assignment={0: [1, 1]}, is_repeated=True)
+        with pytest.raises(KafkaError, match="assigned more than once"):
+            await world.admin.create(new)
+
+    run(scenario)
+
+
+def test_a_planned_topic_has_replicas_of_its_own():
+    async def scenario(world):
+        given = {0: [1, 2]}
+        planned = await world.admin.plan(TopicToCreate("t", assignment=given))
+        given[0].append(7)
+        assert planned.assignment == {0: [1, 2]}
+
+    run(scenario)
+
+
+def test_a_turn_may_end_between_an_edit_of_a_topic_and_its_encoding():
+    async def scenario(world):
+        await world.store.topics.create("t", TopicAssignment.of({0: [1]}), {})
+        turn, asked = CountedTurn(), []
+
+        def edit(present):
+            asked.append(turn.asked)
+            return present
+
+        await world.store.topics.edit("t", edit, turn=turn)
+        assert (asked, turn.asked) == ([1], 2)
+
+    run(scenario)
