@@ -68,7 +68,7 @@ async def wait_for_leaders(
 ) -> set[str]:  # fmt: skip
     """Waits until these partitions of each topic have leaders in the cache; returns the topics that are late.
 
-    turn: of the request: that most have leaders already is found in its time.
+    turn: of the request, for the first look at all of them.
     """
     if timeout_ms <= 0:
         return set(wanted)

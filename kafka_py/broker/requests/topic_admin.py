@@ -42,7 +42,7 @@ Permit = Callable[[int], object]
 """(partitions that are created): raises KafkaError when they may not be created now."""
 
 FRESH_MS = 100.0
-"""So long the names of all topics are taken for those that there are."""
+"""How long the names that a request has read are used."""
 
 BROKER_DEFAULT = -1
 """As a count: use the broker's default."""
@@ -97,7 +97,8 @@ class GrowthBasis(NamedTuple):
 class CreationBasis:
     """The names that topics of one request may collide with, read for all of them, and again when FRESH_MS have passed.
 
-    Topics of other clients that are created meanwhile are seen late; so are those that follow a look of one's own.
+    A topic that another client creates meanwhile is not seen until the next reading. A reading for each topic would have
+    the same gap, until the topic is written.
     """
 
     def __init__(self, store: ZkStore, clock: Clock) -> None:
