@@ -97,8 +97,8 @@ class GrowthBasis(NamedTuple):
 class CreationBasis:
     """The names that topics of one request may collide with, read for all of them, and again when FRESH_MS have passed.
 
-    A topic that another client creates meanwhile is not seen until the next reading. A reading for each topic would have
-    the same gap, until the topic is written.
+    A topic that another client creates meanwhile is not seen until the next reading. With a reading for each topic it
+    would not be seen either between the reading and the write.
     """
 
     def __init__(self, store: ZkStore, clock: Clock) -> None:

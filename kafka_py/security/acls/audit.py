@@ -19,9 +19,9 @@ TRACE = 5
 _SHOWN_NAME = 300
 
 audit_log = logging.getLogger(AUDIT_LOGGER)
-known_levels: Mapping[int, bool] = vars(audit_log)["_cache"]
-"""What `audit_log.isEnabledFor` has answered; the logging module empties it when any level changes. Its look-up without
-that call, for each decision: the call is a sixth of a remembered one.
+known_levels: Mapping[int, bool] = vars(audit_log).get("_cache", {})
+"""What `audit_log.isEnabledFor` has answered; the logging module empties it when any level changes. Looked up for each
+decision, because the call would take a sixth of its time. Where a version of Python has no such cache, it stays empty.
 """
 
 
