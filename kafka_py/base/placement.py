@@ -74,9 +74,7 @@ def placing(
     if replication_factor > len(brokers):
         detail = f"Replication factor: {replication_factor} larger than available brokers: {len(brokers)}."
         raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, detail)
-    if partitions * replication_factor > MOST_REPLICAS:
-        detail = f"{partitions} partitions with {replication_factor} replicas each do not fit into one znode."
-        raise KafkaError(ErrorCode.INVALID_PARTITIONS, detail)
+    require_room(first_partition + partitions, replication_factor)
     racks = require_racks_of_all_or_none(brokers)
     ids = alternate_racks(racks) if racks else [broker.id for broker in brokers]
     if fixed_start is not None:
@@ -97,6 +95,13 @@ def placing(
         if not len(result) % STEP_PARTITIONS:
             yield
     return result
+
+
+def require_room(partitions: int, replication_factor: int) -> None:
+    """Raises KafkaError(INVALID_PARTITIONS) for more partitions than a topic's znode can contain."""
+    if partitions * replication_factor > MOST_REPLICAS:
+        detail = f"{partitions} partitions with {replication_factor} replicas each do not fit into one znode."
+        raise KafkaError(ErrorCode.INVALID_PARTITIONS, detail)
 
 
 def replica_index(first: int, shift: int, k: int, brokers: int) -> int:

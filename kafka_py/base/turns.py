@@ -41,7 +41,10 @@ class _Sharers:
         self.new: list[asyncio.Future[None]] = []
 
     def take(self) -> list[asyncio.Future[None]]:
-        """Removes and returns SHARERS of those that still wait; there are fewer that were resumed before."""
+        """Removes and returns at most SHARERS of those that still wait, among them all in `again`.
+
+        These are fewer: of tasks that are resumed together the first one has the turn.
+        """
         again, new = ([each for each in some if not each.done()] for some in (self.again, self.new))
         room = SHARERS - len(again)
         self.again, self.new = [], new[room:]

@@ -10,7 +10,7 @@ from collections.abc import Generator, Mapping, Sequence, Set
 from itertools import islice
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.placement import MOST_REPLICAS, Placement
+from kafka_py.base.placement import Placement, require_room
 
 MOST_NAMED = 20
 """Brokers that an error message names."""
@@ -38,7 +38,7 @@ def copied(assignment: Mapping[int, Sequence[int]]) -> Generator[None, None, Pla
 def checking(assignment: Mapping[int, Sequence[int]]) -> Generator[None, None, None]:
     """Raises KafkaError(INVALID_REPLICA_ASSIGNMENT) unless partitions are 0..n-1 with equally many distinct replicas.
 
-    Brokers need not be live or known.
+    Brokers need not be live or known. Raises KafkaError(INVALID_PARTITIONS) for more than a znode can contain.
     """
     sizes = set()
     for number, replicas in enumerate(assignment.values()):
@@ -47,22 +47,22 @@ def checking(assignment: Mapping[int, Sequence[int]]) -> Generator[None, None, N
         sizes.add(len(replicas))
     if len(sizes) != 1:
         raise invalid_assignment("All partitions should have the same number of replicas.")
-    [factor] = sizes
-    if len(assignment) * factor > MOST_REPLICAS:
-        raise invalid_assignment(f"{len(assignment)} partitions with {factor} replicas do not fit into one znode.")
+    require_room(len(assignment), *sizes)
     left = 0
+    is_sequence = True
     for partition, replicas in assignment.items():
         if left <= 0:
             yield
             left = STEP_REPLICAS
         left -= PARTITION + len(replicas)
+        is_sequence = is_sequence and 0 <= partition < len(assignment)
         if not replicas:
             raise invalid_assignment(f"Partition {partition} has no replica.")
         if not (yield from _are_distinct(replicas)):
             raise invalid_assignment(
                 f"Duplicate replica assignment found: partition {partition} on {_shown(replicas)}."
             )
-    if min(assignment) != 0 or max(assignment) != len(assignment) - 1:
+    if not is_sequence:
         raise invalid_assignment("Partitions should be a consecutive 0-based integer sequence.")
 
 
@@ -71,7 +71,7 @@ def checking_added(
 ) -> Generator[None, None, Placement]:
     """The replicas of added partitions, from partition `first` on: as many distinct known brokers as partition 0 has.
 
-    Raises KafkaError(INVALID_REPLICA_ASSIGNMENT).
+    Raises KafkaError(INVALID_REPLICA_ASSIGNMENT), or INVALID_PARTITIONS for more than a znode can contain.
     """
     unknown: set[int] = set()
     left = 0
@@ -89,6 +89,7 @@ def checking_added(
         raise invalid_assignment(f"Unknown broker(s) in replica assignment: {_shown(named, len(unknown))}.")
     if len(replicas) != wanted:
         raise invalid_assignment(f"{wanted} partitions are to be added but {len(replicas)} assignments are given.")
+    require_room(first + wanted, factor)
     added: Placement = {}
     left = 0
     for number, row in enumerate(replicas):

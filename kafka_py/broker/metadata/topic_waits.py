@@ -15,9 +15,13 @@ from kafka_py.base.purgatory import DelayedOperation, Purgatory
 from kafka_py.base.turns import Turn
 from kafka_py.broker.metadata.metadata_cache import MetadataCache
 
-IsDone = Callable[[], bool]
+IsDone = Callable[[], bool | None]
+"""None: it has looked for so long that others are to have the loop before it looks further."""
 
 STEP_PARTITIONS = 256
+
+MOST_STEPS = 8
+"""Of one look, when the cache has changed: 1.5 ms."""
 
 THE_CLUSTER = ""
 """Watch key of operations that wait for the first UpdateMetadata."""
@@ -33,13 +37,26 @@ class DelayedTopicChange(DelayedOperation):
 
     def __init__(self, waiting: Mapping[str, IsDone]) -> None:
         super().__init__()
-        self._waiting = {topic: is_done for topic, is_done in waiting.items() if not is_done()}
+        self._waiting = dict(waiting)
         self.unfinished: asyncio.Future[set[str]] = asyncio.get_running_loop().create_future()
+        for topic in waiting:
+            self._look_at(topic)
 
     def touched(self, key: Hashable) -> None:
-        is_done = self._waiting.get(key)  # type: ignore[call-overload]  # the keys are the topics
-        if is_done is not None and is_done():
-            del self._waiting[key]  # type: ignore[arg-type]
+        if key in self._waiting:  # the keys are the topics
+            self._look_at(key)
+
+    def _look_at(self, topic: str) -> None:
+        is_done = self._waiting[topic]()
+        if is_done:
+            del self._waiting[topic]
+        elif is_done is None:
+            asyncio.get_running_loop().call_soon(self._look_again, topic)
+
+    def _look_again(self, topic: str) -> None:
+        if not self.is_completed:
+            self.touched(topic)
+            self.try_complete()
 
     def try_complete(self) -> bool:
         return not self._waiting and self.complete()
@@ -82,7 +99,7 @@ async def wait_for_leaders(
 
 
 class LeaderWait:
-    """Whether each of these partitions has, or had, a leader in the cache; a look goes on where the last one stopped.
+    """Whether each of these partitions has, or had, a leader in the cache. A look goes on where the last one stopped.
 
     missing: the first partition that had none at the last look, or has not been looked at; None: there is none.
     """
@@ -105,9 +122,10 @@ class LeaderWait:
                 return
             self.missing = next(self._remaining, None)
 
-    def is_done(self) -> bool:
-        for _ in self.steps():
-            pass
+    def is_done(self) -> bool | None:
+        for number, _ in enumerate(self.steps()):
+            if number == MOST_STEPS:
+                return None
         return self.missing is None
 
 

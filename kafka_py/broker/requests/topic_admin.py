@@ -18,7 +18,6 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.exclusion import KeyedLocks
 from kafka_py.base.ids import TopicId
 from kafka_py.base.placement import (
-    MOST_REPLICAS,
     BrokerRack,
     Placement,
     placing,
@@ -42,7 +41,7 @@ Permit = Callable[[int], object]
 """(partitions that are created): raises KafkaError when they may not be created now."""
 
 FRESH_MS = 100.0
-"""How long the names that a request has read are used."""
+"""How long the names that a request has read are used, from when they are in order."""
 
 BROKER_DEFAULT = -1
 """As a count: use the broker's default."""
@@ -94,33 +93,48 @@ class GrowthBasis(NamedTuple):
     topics: frozenset[str] | None
 
 
+class ReadNames(NamedTuple):
+    """Names of topics by their names in metrics, and when they were in order."""
+
+    by_name_in_metrics: Mapping[str, Sequence[str]]
+    read_ms: float
+
+
 class CreationBasis:
     """The names that topics of one request may collide with, read for all of them, and again when FRESH_MS have passed.
 
-    A topic that another client creates meanwhile is not seen until the next reading. With a reading for each topic it
-    would not be seen either between the reading and the write.
+    A topic that another client creates meanwhile is seen at the next reading, or when the request names it too. With a
+    reading for each topic there would be such a gap as well, between the reading and the write.
     """
 
     def __init__(self, store: ZkStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._reading = asyncio.Lock()
-        self._read_ms: float | None = None
-        self._by_name_in_metrics: dict[str, list[str]] = {}
-        self._known: dict[str, set[str]] = {}  # that the request has created, or found; also by name in metrics
+        self._reading: asyncio.Task[ReadNames] | None = None
+        self._known: dict[str, set[str]] = {}  # that the request has created, or found; by name in metrics
 
     async def colliding(self, name: str, turn: Turn) -> list[str]:
         """The other topics whose metrics `name` would share, in name order."""
         if not topic_names.has_collision_chars(name):
             return []
-        async with self._reading:
-            if self._read_ms is None or self._clock.monotonic_ms() > self._read_ms + FRESH_MS:
-                names = await self._store.topics.names()
-                self._by_name_in_metrics = await turn.finish(topic_names.by_name_in_metrics(names))
-                self._read_ms = self._clock.monotonic_ms()
+        reading = self._reading
+        if reading is None or (reading.done() and self._is_over(reading)):
+            reading = self._reading = asyncio.create_task(self._read(turn))
+            reading.add_done_callback(_seen)  # also if nobody waits for it any longer
+        names = await asyncio.shield(reading)  # others wait for it as well
         in_metrics = topic_names.in_metrics(name)
-        found = {*self._by_name_in_metrics.get(in_metrics, ()), *self._known.get(in_metrics, ())}
+        found = {*names.by_name_in_metrics.get(in_metrics, ()), *self._known.get(in_metrics, ())}
         return sorted(found - {name})
+
+    async def _read(self, turn: Turn) -> ReadNames:
+        names = await self._store.topics.names()
+        in_order = await turn.finish(topic_names.by_name_in_metrics(names))
+        return ReadNames(in_order, self._clock.monotonic_ms())
+
+    def _is_over(self, reading: asyncio.Task[ReadNames]) -> bool:
+        if reading.cancelled() or reading.exception() is not None:
+            return True
+        return self._clock.monotonic_ms() > reading.result().read_ms + FRESH_MS
 
     def add(self, name: str) -> None:
         """A topic that the request has created, or found."""
@@ -316,9 +330,6 @@ class TopicAdmin:
         like = before.partitions.get(0)
         if like is None:
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"Topic '{topic}' has no partition 0.")
-        if count * len(like.replicas) > MOST_REPLICAS:
-            detail = f"{count} partitions with {len(like.replicas)} replicas each do not fit into one znode."
-            raise KafkaError(ErrorCode.INVALID_PARTITIONS, detail)
         if replicas is None:
             steps = _continuing(brokers, like.replicas, current, count)
         else:
@@ -374,6 +385,11 @@ def _continuing(
     """Continues the placement of partition 0: the index of its first replica is start and shift."""
     start = next((index for index, broker in enumerate(brokers) if broker.id >= like[0]), 0)
     return placing(brokers, count - current, len(like), fixed_start=start, first_partition=current)
+
+
+def _seen(reading: asyncio.Task[ReadNames]) -> None:
+    if not reading.cancelled():
+        reading.exception()
 
 
 def _already_exists(topic: str) -> KafkaError:

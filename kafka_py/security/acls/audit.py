@@ -20,8 +20,8 @@ _SHOWN_NAME = 300
 
 audit_log = logging.getLogger(AUDIT_LOGGER)
 known_levels: Mapping[int, bool] = vars(audit_log).get("_cache", {})
-"""What `audit_log.isEnabledFor` has answered; the logging module empties it when any level changes. Looked up for each
-decision, because the call would take a sixth of its time. Where a version of Python has no such cache, it stays empty.
+"""What `audit_log.isEnabledFor` has answered; the logging module empties it when any level changes. Read for each
+decision, because the call would be a sixth of what a remembered one costs. Where Python has no such cache, it is empty.
 """
 
 

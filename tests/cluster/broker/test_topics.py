@@ -15,6 +15,8 @@ from kafka_py.base.ids import ZERO_UUID
 from kafka_py.base.placement import STEP_PARTITIONS
 from kafka_py.base.turns import Turn, next_turn
 from kafka_py.broker.handlers.admin import create_partitions, create_topics
+from kafka_py.broker.handlers.brokers import update_metadata
+from kafka_py.broker.metadata.topic_waits import IsDone, wait_for_topics
 from kafka_py.controller.topic_policy import RequestMetadata
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
 from kafka_py.wire.messages.create_partitions import (
@@ -281,6 +283,18 @@ class CountedTurns:
                 await super().maybe_yield()
 
         patched.setattr(module, "Turn", Counted)
+
+
+@on_broker()
+async def test_topics_that_are_waited_for_are_looked_at_in_turns_when_the_cluster_changes(broker: LocalBroker) -> None:
+    names = [f"waited-for-{number}" for number in range(50)]
+    waiting: dict[str, IsDone] = {name: partial(broker.server.node.metadata.has_topic, name) for name in names}
+    waits = asyncio.create_task(wait_for_topics(broker.server.node.topic_waits, waiting, 20_000))
+    with pytest.MonkeyPatch.context() as patched:
+        turns = CountedTurns(patched, update_metadata)
+        await create(broker, *(new_topic(name, 1, 1) for name in names))
+        assert await waits == set()
+    assert len([asked for asked in turns.asked if asked >= len(names)]) >= 2, "while it is read, and for those who wait"
 
 
 @on_broker()

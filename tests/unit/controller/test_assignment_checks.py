@@ -45,11 +45,13 @@ def steps_of(steps: Generator[None, None, object]) -> tuple[int, int]:
         return count, max(most, CountedRow.seen)
 
 
-def refusal(steps: Generator[None, None, object]) -> str:
+def refusal(
+    steps: Generator[None, None, object], code: ErrorCode = ErrorCode.INVALID_REPLICA_ASSIGNMENT
+) -> str:
     with pytest.raises(KafkaError) as caught:
         for _ in steps:
             pass
-    assert caught.value.code is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert caught.value.code is code
     return caught.value.message
 
 
@@ -125,7 +127,11 @@ def test_a_replica_that_is_named_twice_is_found_wherever_it_stands() -> None:
 def test_more_replicas_than_a_znode_can_contain_are_refused_before_they_are_compared() -> None:
     most = [0] * MOST_REPLICAS
     assert "Duplicate" in refusal(checking(assigned(most)))
-    assert f"1 partitions with {MOST_REPLICAS + 1} replicas do not fit" in refusal(checking(assigned([*most, 1])))
+    too_many = f"1 partitions with {MOST_REPLICAS + 1} replicas each do not fit"
+    assert too_many in refusal(checking(assigned([*most, 1])), ErrorCode.INVALID_PARTITIONS)
+    assert "Duplicate" in refusal(checking_added([[0, 0]], MOST_REPLICAS // 2 - 1, 1, 2, {0}))
+    growth = checking_added([[0, 0]], MOST_REPLICAS // 2, 1, 2, {0})
+    assert "do not fit into one znode" in refusal(growth, ErrorCode.INVALID_PARTITIONS)
 
 
 def test_unknown_brokers_are_named_in_order_and_only_some_of_very_many() -> None:

@@ -11,6 +11,7 @@ from collections import Counter
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.turns import Turn
 from kafka_py.broker.metadata.topic_waits import wait_for_leaders
+from kafka_py.broker.quotas.mutations import Mutations
 from kafka_py.broker.requests.item_errors import error_of
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
@@ -35,12 +36,25 @@ _log = logging.getLogger(__name__)
 
 async def handle(node: Node, context: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
     """One result per topic; a failing topic does not affect the others."""
-    counts: Counter[str] = Counter()
-    results: dict[str, CreatableTopicResult] = {}
-    created: dict[str, PlannedTopic] = {}
-    groups: dict[str, list[CreatableTopic]] = {}
     turn = Turn(node.clock)
     mutations = mutations_of(node, context)
+    results: dict[str, CreatableTopicResult] = {}
+    created = await _create(node, context, request, results, mutations, turn)
+    wanted = {name: range(partitions) for name, partitions in created.items()}
+    late = await wait_for_leaders(node.topic_waits, node.metadata, wanted, request.timeout_ms, turn)
+    for name in late:
+        _fail(context, results[name], ErrorCode.REQUEST_TIMED_OUT, ErrorCode.REQUEST_TIMED_OUT.meaning)
+    return CreateTopicsResponse(throttle_time_ms=mutations.throttle_ms, topics=list(results.values()))
+
+
+async def _create(
+    node: Node, context: RequestContext, request: CreateTopicsRequest, results: dict[str, CreatableTopicResult],
+    mutations: Mutations, turn: Turn,
+) -> dict[str, int]:  # fmt: skip
+    """Creates the topics and fills in their results; returns the number of partitions of those that were created."""
+    counts: Counter[str] = Counter()
+    created: dict[str, int] = {}
+    groups: dict[str, list[CreatableTopic]] = {}
     basis = node.topics.creation_basis()
     for topic in request.topics:
         await turn.maybe_yield()
@@ -64,7 +78,7 @@ async def handle(node: Node, context: RequestContext, request: CreateTopicsReque
                 await turn.maybe_yield()
                 _fill(node, context, result, planned)
                 if not request.validate_only:
-                    created[topic.name] = planned
+                    created[topic.name] = planned.partitions
             except KafkaError as error:
                 _log.info("Topic %s is not created: %s", topic.name, error.message)
                 _fail(context, result, error.code, error.message)
@@ -73,11 +87,7 @@ async def handle(node: Node, context: RequestContext, request: CreateTopicsReque
                 _fail(context, result, unforeseen.code, unforeseen.message)
 
     raise_first(await pipelined(make(group) for group in groups.values()))
-    wanted = {name: planned.assignment for name, planned in created.items()}
-    late = await wait_for_leaders(node.topic_waits, node.metadata, wanted, request.timeout_ms, turn)
-    for name in late:
-        _fail(context, results[name], ErrorCode.REQUEST_TIMED_OUT, ErrorCode.REQUEST_TIMED_OUT.meaning)
-    return CreateTopicsResponse(throttle_time_ms=mutations.throttle_ms, topics=list(results.values()))
+    return created
 
 
 def _is_refused(

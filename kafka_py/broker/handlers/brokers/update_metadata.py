@@ -39,7 +39,9 @@ async def handle(node: Node, context: RequestContext, request: UpdateMetadataReq
         node.coordinators.topics_deleted(gone)
         node.deletion.check_all()
         node.quotas.on_cluster_metadata(node.metadata)
+        turn = Turn(node.clock)
         for waited_for in node.topic_waits.watched_keys():
+            await turn.maybe_yield()
             if waited_for == THE_CLUSTER or waited_for in mentioned:
                 node.topic_waits.check_and_complete(waited_for)
         for partition in node.election_waits.watched_keys():

@@ -10,7 +10,14 @@ from kafka_py.base.purgatory import Purgatory
 from kafka_py.base.timers import Timers
 from kafka_py.base.turns import TURN_MS, Turn
 from kafka_py.broker.metadata.metadata_cache import MetadataCache
-from kafka_py.broker.metadata.topic_waits import STEP_PARTITIONS, LeaderWait, wait_for_leaders, wait_for_topics
+from kafka_py.broker.metadata.topic_waits import (
+    MOST_STEPS,
+    STEP_PARTITIONS,
+    IsDone,
+    LeaderWait,
+    wait_for_leaders,
+    wait_for_topics,
+)
 from kafka_py.testing.clock import ManualClock
 
 NAMES = [f"t{number}" for number in range(300)]
@@ -112,6 +119,53 @@ def test_very_many_partitions_of_a_topic_are_looked_at_in_turns() -> None:
         assert looks == count
         assert most <= 1000 + STEP_PARTITIONS
         assert await done == set()
+
+    asyncio.run(scenario())
+
+
+def test_when_the_leaders_of_very_many_partitions_come_at_once_others_have_the_loop_meanwhile() -> None:
+    async def scenario() -> None:
+        clock = ManualClock()
+        leader, looks = NO_LEADER, 0
+
+        class Cache:
+            def partition(self, topic_partition: TopicPartition) -> SimpleNamespace:
+                nonlocal looks
+                looks += 1
+                return SimpleNamespace(leader=leader)
+
+        waits: Purgatory[object] = Purgatory("topic", Timers(clock, asyncio.get_running_loop().call_later))
+        cache, count, others = cast(MetadataCache, Cache()), 20 * STEP_PARTITIONS * MOST_STEPS, {"u": [0]}
+        wanted = {"t": range(count), **others}
+        done = asyncio.ensure_future(wait_for_leaders(waits, cache, wanted, 1000, Turn(clock)))
+        await asyncio.sleep(0)
+        leader, looks = 1, 0
+        waits.check_and_complete("u")
+        waits.check_and_complete("t")
+        most, before = looks, looks
+        for _ in range(30):
+            await asyncio.sleep(0)
+            most, before = max(most, looks - before), looks
+        assert looks == count + 1
+        assert most <= STEP_PARTITIONS * MOST_STEPS + 1
+        assert done.done() and await done == set()
+
+    asyncio.run(scenario())
+
+
+def test_a_look_that_goes_on_later_ends_with_the_wait() -> None:
+    async def scenario() -> None:
+        looks: list[str] = []
+        waits: Purgatory[object] = Purgatory("topic", Timers(ManualClock(), asyncio.get_running_loop().call_later))
+        waiting: dict[str, IsDone] = {"t": lambda: looks.append("t")}  # type: ignore[dict-item, func-returns-value]
+        done = asyncio.ensure_future(wait_for_topics(waits, waiting, 1000))
+        await asyncio.sleep(0)
+        waits.close()
+        before = len(looks)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert len(looks) <= before + 1
+        assert await done == {"t"}
 
     asyncio.run(scenario())
 

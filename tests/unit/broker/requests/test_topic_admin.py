@@ -26,6 +26,7 @@ from kafka_py.testing.clock import ManualClock
 from kafka_py.testing.virtual_time import run_virtual
 from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.zk.config_znodes import ConfigZNode
+from kafka_py.zk.session import ConnectionLoss
 from kafka_py.zk.store import ZkStore
 from kafka_py.zk.topics import ReplicaAssignment, TopicAssignment
 from kafka_py.zk.znodes import BrokerEndpoint, BrokerIdZNode, TopicZNode
@@ -210,6 +211,59 @@ def test_the_topics_of_a_request_read_the_names_once_and_see_each_other():
     run(scenario)
 
 
+def test_topics_that_wait_for_the_names_go_on_together_and_take_what_they_have_waited_for():
+    """One after the other they would find the names too old, and each of them would read again."""
+
+    async def scenario(world):
+        names, may_read, read = world.store.topics.names, asyncio.Event(), 0
+
+        async def slow():
+            nonlocal read
+            read += 1
+            await may_read.wait()
+            return await names()
+
+        world.store.topics.names = slow
+        basis, turn = world.admin.creation_basis(), Turn(world.clock)
+        waiting = [asyncio.create_task(basis.colliding(f"a.{number}", turn)) for number in range(50)]
+        cancelled = asyncio.create_task(basis.colliding("b.c", turn))
+        await asyncio.sleep(0.001)
+        cancelled.cancel()
+        may_read.set()
+        loops = 0
+        while not all(task.done() for task in waiting):
+            await asyncio.sleep(0)
+            world.clock.advance(FRESH_MS)
+            loops += 1
+        assert loops < 20
+        assert read == 1
+        await basis.colliding("d.e", turn)
+        assert read == 2
+
+    run(scenario)
+
+
+def test_names_that_could_not_be_read_are_read_again_for_the_next_topic():
+    async def scenario(world):
+        names = world.store.topics.names
+        failures = [ConnectionLoss(), asyncio.CancelledError()]
+
+        async def failing():
+            if failures:
+                raise failures.pop(0)
+            return await names()
+
+        world.store.topics.names = failing
+        basis = world.admin.creation_basis()
+        with pytest.raises(ConnectionLoss):
+            await basis.colliding("a.b", Turn(world.clock))
+        with pytest.raises(asyncio.CancelledError):
+            await basis.colliding("a.b", Turn(world.clock))
+        assert await basis.colliding("a.b", Turn(world.clock)) == []
+
+    run(scenario)
+
+
 @pytest.mark.parametrize("is_cached", [False, True])
 def test_a_topic_that_another_client_has_created_collides_with_the_next_of_the_request(is_cached):
     """Two clients send the same request: each name is created by one of them."""
@@ -243,6 +297,8 @@ def test_a_topic_does_not_grow_beyond_what_its_znode_can_contain():
         most = MOST_REPLICAS // 2
         for replicas in (None, [[1, 2]] * most):
             assert await refusal(world.admin.grow("t", most + 1, replicas)) is ErrorCode.INVALID_PARTITIONS
+        for replicas in ([[0, 1]], [[77, 1]] * most):
+            assert await refusal(world.admin.grow("t", most + 1, replicas)) is ErrorCode.INVALID_REPLICA_ASSIGNMENT
         await world.admin.grow("t", most, validate_only=True)
 
     run(scenario)
