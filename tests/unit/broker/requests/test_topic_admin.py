@@ -1,6 +1,7 @@
 """How topics are made and extended: the checks in their order, the znodes that come out, the policy plug-in."""
 
 import asyncio
+import gc
 import re
 from functools import partial
 from itertools import pairwise
@@ -236,9 +237,34 @@ def test_topics_that_wait_for_the_names_go_on_together_and_take_what_they_have_w
             world.clock.advance(FRESH_MS)
             loops += 1
         assert loops < 20
+        assert [task.result() for task in waiting] == [[]] * 50
         assert read == 1
         await basis.colliding("d.e", turn)
         assert read == 2
+
+    run(scenario)
+
+
+def test_a_reading_that_fails_when_nobody_waits_for_it_is_no_failure_of_the_broker():
+    async def scenario(world):
+        may_read, failures = asyncio.Event(), []
+
+        async def failing():
+            await may_read.wait()
+            raise ConnectionLoss
+
+        world.store.topics.names = failing
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: failures.append(context))
+        waiting = asyncio.create_task(world.admin.creation_basis().colliding("a.b", Turn(world.clock)))
+        await asyncio.sleep(0.001)
+        waiting.cancel()
+        may_read.set()
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert waiting.cancelled()
+        del waiting
+        gc.collect()
+        assert not failures
 
     run(scenario)
 
