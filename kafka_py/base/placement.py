@@ -40,7 +40,7 @@ def place(
 
     brokers: in the order that the rack-unaware algorithm uses; several calls for one topic need the same order.
     fixed_start: index into the brokers used as start and as shift, instead of two that `chance` draws.
-    Raises KafkaError(INVALID_PARTITIONS) for a count below 1 or beyond MOST_REPLICAS,
+    Raises KafkaError(INVALID_PARTITIONS) for a count below 1, or if the topic then has more than MOST_REPLICAS,
         KafkaError(INVALID_REPLICATION_FACTOR) for a factor below 1 or above the number of brokers,
         KafkaError(UNKNOWN_SERVER_ERROR) if only some brokers have a rack.
     """

@@ -33,11 +33,13 @@ class DelayedTopicChange(DelayedOperation):
     Only the changed topic is checked, because one request may wait for thousands.
     """
 
-    __slots__ = ("_waiting", "unfinished")
+    __slots__ = ("_is_due", "_unsure", "_waiting", "unfinished")
 
     def __init__(self, waiting: Mapping[str, IsDone]) -> None:
         super().__init__()
         self._waiting = dict(waiting)
+        self._unsure: dict[str, None] = {}  # the last look at these has not come to an end
+        self._is_due = False  # a further look at one of them
         self.unfinished: asyncio.Future[set[str]] = asyncio.get_running_loop().create_future()
         for topic in waiting:
             self._look_at(topic)
@@ -48,20 +50,34 @@ class DelayedTopicChange(DelayedOperation):
 
     def _look_at(self, topic: str) -> None:
         is_done = self._waiting[topic]()
+        self._unsure.pop(topic, None)
         if is_done:
             del self._waiting[topic]
         elif is_done is None:
-            asyncio.get_running_loop().call_soon(self._look_again, topic)
+            self._unsure[topic] = None
+            self._go_on()
 
-    def _look_again(self, topic: str) -> None:
-        if not self.is_completed:
-            self.touched(topic)
+    def _go_on(self) -> None:
+        if self._unsure and not self._is_due:
+            self._is_due = True
+            asyncio.get_running_loop().call_soon(self._look_further)
+
+    def _look_further(self) -> None:
+        self._is_due = False
+        if self._unsure and not self.is_completed:
+            self._look_at(next(iter(self._unsure)))
+            self._go_on()
             self.try_complete()
 
     def try_complete(self) -> bool:
         return not self._waiting and self.complete()
 
     def on_complete(self) -> None:
+        for topic in self._unsure:  # its time is over: what it would have found is not late
+            while (is_done := self._waiting[topic]()) is None:
+                pass
+            if is_done:
+                del self._waiting[topic]
         if not self.unfinished.done():
             self.unfinished.set_result(set(self._waiting))
 

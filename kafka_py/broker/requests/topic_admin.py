@@ -120,8 +120,11 @@ class CreationBasis:
         reading = self._reading
         if reading is None or (reading.done() and self._is_over(reading)):
             reading = self._reading = asyncio.create_task(self._read(turn))
-            reading.add_done_callback(_seen)  # also if nobody waits for it any longer
-        names = await asyncio.shield(reading)  # others wait for it as well
+            reading.add_done_callback(self._forget_failed)
+        try:
+            names = await asyncio.shield(reading)  # others wait for it as well
+        finally:
+            del reading  # a failure's traceback would refer to it, and it to the failure
         in_metrics = topic_names.in_metrics(name)
         found = {*names.by_name_in_metrics.get(in_metrics, ()), *self._known.get(in_metrics, ())}
         return sorted(found - {name})
@@ -130,6 +133,11 @@ class CreationBasis:
         names = await self._store.topics.names()
         in_order = await turn.finish(topic_names.by_name_in_metrics(names))
         return ReadNames(in_order, self._clock.monotonic_ms())
+
+    def _forget_failed(self, reading: asyncio.Task[ReadNames]) -> None:
+        """Also a failure that nobody waits for any longer has been seen then."""
+        if (reading.cancelled() or reading.exception() is not None) and self._reading is reading:
+            self._reading = None
 
     def _is_over(self, reading: asyncio.Task[ReadNames]) -> bool:
         if reading.cancelled() or reading.exception() is not None:
@@ -385,11 +393,6 @@ def _continuing(
     """Continues the placement of partition 0: the index of its first replica is start and shift."""
     start = next((index for index, broker in enumerate(brokers) if broker.id >= like[0]), 0)
     return placing(brokers, count - current, len(like), fixed_start=start, first_partition=current)
-
-
-def _seen(reading: asyncio.Task[ReadNames]) -> None:
-    if not reading.cancelled():
-        reading.exception()
 
 
 def _already_exists(topic: str) -> KafkaError:

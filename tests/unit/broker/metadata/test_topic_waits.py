@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from functools import partial
 from types import SimpleNamespace
 from typing import cast
 
@@ -153,19 +154,50 @@ def test_when_the_leaders_of_very_many_partitions_come_at_once_others_have_the_l
     asyncio.run(scenario())
 
 
+def test_looks_at_several_topics_that_go_on_later_have_the_loop_one_at_a_time() -> None:
+    async def scenario() -> None:
+        looks: Counter[str] = Counter()
+        waits: Purgatory[object] = Purgatory("topic", Timers(ManualClock(), asyncio.get_running_loop().call_later))
+
+        def look(topic: str) -> bool | None:
+            looks[topic] += 1
+            return True if looks[topic] == 5 else None
+
+        waiting: dict[str, IsDone] = {topic: partial(look, topic) for topic in NAMES[:8]}
+        done = asyncio.ensure_future(wait_for_topics(waits, waiting, 1000))
+        await asyncio.sleep(0)
+        turns = 0
+        while not done.done():
+            waits.check_and_complete(NAMES[0]) if turns == 3 else None
+            before = looks.total()
+            await asyncio.sleep(0)
+            turns += 1
+            assert looks.total() - before <= 1
+        assert await done == set()
+        assert set(looks.values()) == {5}
+
+    asyncio.run(scenario())
+
+
 def test_a_look_that_goes_on_later_ends_with_the_wait() -> None:
     async def scenario() -> None:
         looks: list[str] = []
         waits: Purgatory[object] = Purgatory("topic", Timers(ManualClock(), asyncio.get_running_loop().call_later))
-        waiting: dict[str, IsDone] = {"t": lambda: looks.append("t")}  # type: ignore[dict-item, func-returns-value]
+
+        def look(topic: str, outcome: bool) -> bool | None:
+            looks.append(topic)
+            return None if looks.count(topic) < 10 else outcome
+
+        waiting: dict[str, IsDone] = {topic: partial(look, topic, topic == "there") for topic in ("there", "late")}
         done = asyncio.ensure_future(wait_for_topics(waits, waiting, 1000))
         await asyncio.sleep(0)
+        assert len(looks) < 10
         waits.close()
-        before = len(looks)
+        assert looks.count("there") == looks.count("late") == 10, "what is there when the time is over is not late"
         for _ in range(5):
             await asyncio.sleep(0)
-        assert len(looks) <= before + 1
-        assert await done == {"t"}
+        assert len(looks) == 20
+        assert await done == {"late"}
 
     asyncio.run(scenario())
 

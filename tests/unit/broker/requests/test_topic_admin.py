@@ -1,8 +1,10 @@
 """How topics are made and extended: the checks in their order, the znodes that come out, the policy plug-in."""
 
 import asyncio
+import contextlib
 import gc
 import re
+import weakref
 from functools import partial
 from itertools import pairwise
 
@@ -241,6 +243,38 @@ def test_topics_that_wait_for_the_names_go_on_together_and_take_what_they_have_w
         assert read == 1
         await basis.colliding("d.e", turn)
         assert read == 2
+
+    run(scenario)
+
+
+def test_a_reading_that_fails_keeps_nothing_of_the_request():
+    class Held:
+        pass
+
+    async def scenario(world):
+        async def failing():
+            await asyncio.sleep(0)
+            raise ConnectionLoss
+
+        world.store.topics.names = failing
+        basis = world.admin.creation_basis()
+
+        async def make(held):
+            with contextlib.suppress(ConnectionLoss):
+                await basis.colliding("a.b", Turn(world.clock))
+
+        held = Held()
+        is_held = weakref.ref(held)
+        gc.disable()
+        try:
+            making = [asyncio.create_task(make(held)) for _ in range(3)]
+            del held
+            await asyncio.gather(*making)
+            del making
+            await asyncio.sleep(0)
+            assert is_held() is None
+        finally:
+            gc.enable()
 
     run(scenario)
 
