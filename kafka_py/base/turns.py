@@ -112,7 +112,7 @@ class Turn:
         self._is_admitted = False
 
     def admit(self) -> None:
-        """The next turn begins when the first of its tasks goes on."""
+        """The next turn begins when the first of the resumed tasks runs."""
         self._is_admitted = True
 
     async def maybe_yield(self) -> None:

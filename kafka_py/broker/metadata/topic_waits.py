@@ -115,7 +115,8 @@ async def wait_for_leaders(
 
 
 class LeaderWait:
-    """Whether each of these partitions has, or had, a leader in the cache. A look goes on where the last one stopped.
+    """Whether each of these partitions has, or had, a leader in the cache. Each check continues where
+    the previous one stopped.
 
     missing: the first partition that had none at the last look, or has not been looked at; None: there is none.
     """

@@ -105,6 +105,16 @@ def run(scenario, **given):
     return run_virtual(main())
 
 
+async def another_broker(world):
+    """Its TopicAdmin, with a session of its own."""
+    session = world.zookeeper.session()
+    await session.connect()
+    return TopicAdmin(
+        ZkStore(session), lambda: world.config, live_brokers=lambda: world.brokers, validate_configs=world.validate,
+        chance=Chance(6), clock=ManualClock(),
+    )  # fmt: skip
+
+
 async def refusal(call):
     with pytest.raises(KafkaError) as caught:
         await call
@@ -541,12 +551,7 @@ def test_we4_8_racks_of_some_brokers_only():
 def test_growths_by_two_brokers_at_once_never_shrink_a_topic():
     async def scenario(world):
         await world.store.topics.create("t", TopicAssignment.of({0: [1, 2]}), {})
-        session = world.zookeeper.session()
-        await session.connect()
-        other = TopicAdmin(
-            ZkStore(session), lambda: world.config, live_brokers=lambda: world.brokers, validate_configs=world.validate,
-            chance=Chance(6), clock=ManualClock(),
-        )  # fmt: skip
+        other = await another_broker(world)
         outcomes = await asyncio.gather(other.grow("t", 4), world.admin.grow("t", 3), return_exceptions=True)
         assert sorted(outcomes[0].added) == [1, 2, 3]
         assert outcomes[1].code is ErrorCode.INVALID_PARTITIONS
@@ -565,12 +570,7 @@ def test_growths_at_once_are_permitted_one_after_the_other_and_each_once():
         outcomes = await asyncio.gather(grow(4), grow(3), return_exceptions=True)
         assert outcomes[1].code is ErrorCode.INVALID_PARTITIONS
         assert permitted == [3]
-        session = world.zookeeper.session()
-        await session.connect()
-        other = TopicAdmin(
-            ZkStore(session), lambda: world.config, live_brokers=lambda: world.brokers, validate_configs=world.validate,
-            chance=Chance(6), clock=ManualClock(),
-        )  # fmt: skip
+        other = await another_broker(world)
         await asyncio.gather(other.grow("t", 5), grow(7))
         assert len(world.topic("t").partitions) == 7
         assert permitted == [3, 3]
