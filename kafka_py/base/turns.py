@@ -21,7 +21,7 @@ from kafka_py.base.garbage import Freed
 
 T = TypeVar("T")
 
-TURN_MS = 0.5
+TURN_MS = 0.25
 """How long one kind of work may hold the loop."""
 
 SLICE = 256

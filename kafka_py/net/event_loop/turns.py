@@ -18,11 +18,11 @@ from kafka_py.net.event_loop.loop import LoopWatch
 
 TURN_S = 0.002
 """After so long in a turn no work continues that has had its least time: answers leave at the end of a turn."""
-QUANTUM_S = 0.000_25
+QUANTUM_S = 0.000_1
 """The same while a client sends single requests and others wait. Ending a turn costs 20 to 40 microseconds."""
 LEAST_S = 0.000_25
 """Each connection that is ready may take so long, although others before it have used up the time."""
-LEAST_QUANTUM_S = 0.000_1
+LEAST_QUANTUM_S = 0.000_05
 """The same while a client sends single requests."""
 HELD_S = 0.004
 """After so long in a turn each connection has one request: tens of clients with much to do may be ready at once."""

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs
 from kafka_py.base.clock import Clock
 from kafka_py.net.scraping.exposition import CONTENT_TYPE, MetricFamilies
 
-SLICE_S = 0.0005
+SLICE_S = 0.000_25
 """Time that a scrape may hold the event loop in one turn."""
 MOST_AT_ONCE = 4
 MOST_CONNECTIONS = 64
