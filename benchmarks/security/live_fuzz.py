@@ -1,13 +1,14 @@
 """Changed frames over the sockets of a running broker: before a login, during it, and after it.
 
-    python -m benchmarks.security.live_fuzz [--frames N] [--phases before,during,after] [--rate N] [--seed N]
+    python -m benchmarks.security.live_fuzz [--frames N] [--phases before,during,after,valid] [--rate N] [--seed N]
 
 Before: frames that a listener with logins answers without a login, and those for which it closes the connection; bytes
 in place of TLS. During: exchanges of each mechanism that end badly somewhere in the middle. After: requests with
 random values and bytes of every API in every version, by a user who may do what clients may do, and damaged record
 batches. A frame counts when the broker has answered it or a later one, or has closed the connection because of it.
 Another user writes records and asks for metadata meanwhile; for a part of the time it is alone, and for another one
-beside processes that keep all processors busy and send nothing, because changed frames keep them busy too. What the
+beside processes that keep all processors busy and send nothing, because changed frames keep them busy too. The phase
+`valid` sends the requests of an honest client in the same way, for comparison. What the
 dispatcher alone is fed with is `python -m kafka_py.testing.fuzz`. Prints lines for people; it is an error if the broker
 ends, logs an error, or does not have all records of the other user. The short form is tests/system/test_live_fuzz.py.
 """
@@ -26,12 +27,15 @@ from benchmarks.security.failed_logins import PASSWORD, USER, login
 from benchmarks.security.fuzzing.generator import AT_ONCE, Counter, Generator, Order
 from benchmarks.security.fuzzing.good_client import GoodClient, missing_records
 from benchmarks.security.fuzzing.logins import before_scripts, during_scripts
-from benchmarks.security.fuzzing.requests import request_scripts
+from benchmarks.security.fuzzing.requests import request_scripts, valid_scripts
 from benchmarks.security.fuzzing.spinners import Spinners
 from benchmarks.security.fuzzing.target import Target, faults_in, running_target
 from benchmarks.servers import folder, zookeeper
 
 PHASES = {"before": before_scripts, "during": during_scripts, "after": request_scripts}
+CONTROL = {"valid": valid_scripts}
+"""The same with nothing changed: what another user waits for who has a busy neighbour."""
+LOGGED_IN = ("after", "valid")
 WITH, ALONE, BUSY = "with changed frames", "alone", "on a busy machine"
 WITH_S, ALONE_S = 20.0, 3.0
 """How long the other user is measured, in turn."""
@@ -72,9 +76,10 @@ def run_phase(
     say: Callable[[str], None] = print,
 ) -> Found:  # fmt: skip
     """Sends so many frames, or as many as go before SIGINT. Raises what has ended the broker or one of the clients."""
-    opening = login(USER, PASSWORD) if name == "after" else b""
+    opening = login(USER, PASSWORD) if name in LOGGED_IN else b""
+    make = PHASES.get(name) or CONTROL[name]
     generator = Generator(
-        Order(PHASES[name], scripts, opening, target.port, target.tls_port, seed, pace.at_once, pace.rate)
+        Order(make, scripts, opening, target.port, target.tls_port, seed, pace.at_once, pace.rate)
     )
     good = GoodClient(target.port)
     spinners = Spinners()
@@ -164,7 +169,7 @@ def report(name: str, found: Found) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--frames", type=int, default=100_000, help="of each phase")
-    parser.add_argument("--phases", default=",".join(PHASES))
+    parser.add_argument("--phases", default=",".join(PHASES), help="of these and valid, with commas")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--connections", type=int, default=AT_ONCE, help="at a time")
     parser.add_argument("--rate", type=float, default=0.0, help="the most frames per second; 0: no limit")

@@ -21,7 +21,7 @@ from kafka_py.wire.messages.produce import PartitionProduceData, ProduceRequest,
 
 GOOD_USER, GOOD_PASSWORD, GOOD_TOPIC = "bob", "bob-secret", "good"
 PAUSE_S = 0.004
-_METADATA, _PRODUCE, _FETCH = 9, 7, 11
+METADATA_VERSION, PRODUCE_VERSION, _FETCH_VERSION = 9, 7, 11
 
 
 def logged_in(host: str, port: int, timeout_s: float) -> socket.socket:
@@ -58,9 +58,9 @@ class GoodClient(threading.Thread):
 
     def _ask(self) -> None:
         mark, began_s = self.mark, time.perf_counter()
-        self._client.ask(MetadataRequest(topics=[]), _METADATA)
+        self._client.ask(MetadataRequest(topics=[]), METADATA_VERSION)
         between_s = time.perf_counter()
-        answer = self._client.ask(record(self.written), _PRODUCE)
+        answer = self._client.ask(record(GOOD_TOPIC, 0, self.written), PRODUCE_VERSION)
         ended_s = time.perf_counter()
         appended = answer.responses[0].partition_responses[0]
         if appended.error_code:
@@ -88,12 +88,12 @@ class GoodClient(threading.Thread):
         return found
 
 
-def record(number: int) -> ProduceRequest:
-    """Writes one record with this number."""
+def record(topic: str, partition: int, number: int) -> ProduceRequest:
+    """Writes one record with this number as its value."""
     batch = BatchBuilder()
     batch.append(int(time.time() * 1000), None, str(number).encode())
-    data = [PartitionProduceData(index=0, records=batch.build())]
-    topics = [TopicProduceData(name=GOOD_TOPIC, partition_data=data)]
+    data = [PartitionProduceData(index=partition, records=batch.build())]
+    topics = [TopicProduceData(name=topic, partition_data=data)]
     return ProduceRequest(acks=-1, timeout_ms=10_000, topic_data=topics)
 
 
@@ -107,7 +107,7 @@ def missing_records(port: int, first_offset: int, written: int) -> int:
             request = FetchRequest(
                 replica_id=-1, max_wait_ms=100, min_bytes=1, topics=topics, forgotten_topics_data=[]
             )
-            data = bytes(client.ask(request, _FETCH).responses[0].partition_responses[0].record_set or b"")
+            data = bytes(client.ask(request, _FETCH_VERSION).responses[0].partition_responses[0].record_set or b"")
             before = next_offset
             for position, _ in iter_headers(data):
                 for each in iter_records(data, position):

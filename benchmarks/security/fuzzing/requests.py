@@ -10,6 +10,7 @@ import struct
 from random import Random
 
 from benchmarks.hostile import flood
+from benchmarks.security.fuzzing.good_client import METADATA_VERSION, PRODUCE_VERSION, record
 from benchmarks.security.fuzzing.scripts import Frame, Script
 from kafka_py.records.builder import BatchBuilder
 from kafka_py.records.crc32c import crc32c
@@ -19,6 +20,7 @@ from kafka_py.wire.apis import APIS, ApiKey
 from kafka_py.wire.compiler import decoder
 from kafka_py.wire.frames import encode_request, read_request_header
 from kafka_py.wire.messages.api_versions import ApiVersionsRequest
+from kafka_py.wire.messages.metadata import MetadataRequest
 from kafka_py.wire.primitives import MalformedMessage
 
 FRAMES = 60
@@ -58,6 +60,17 @@ def request_scripts(chance: Random, count: int) -> list[Script]:
         else:
             scripts.append(Script([*frames, Frame(_LAST, len(_LAST))], ends=False, changed=changed))
     return scripts
+
+
+def valid_scripts(chance: Random, count: int) -> list[Script]:
+    """What a client sends that has nothing wrong with it: one record and a question for metadata, in turn."""
+    topic = "fuzz-a"
+    frames = []
+    for number in range(FRAMES):
+        request = record(topic, chance.randrange(2), number) if number % 2 else MetadataRequest(topics=[])
+        made = bytes(encode_request(request, PRODUCE_VERSION if number % 2 else METADATA_VERSION, 0, "valid"))
+        frames.append(Frame(made, len(made)))
+    return [Script(frames, ends=False)] * count
 
 
 def _pools(chance: Random, count: int) -> tuple[list[Frame], list[Frame], list[bytes]]:
