@@ -15,9 +15,11 @@ Placement = dict[int, list[int]]
 MOST_REPLICAS = 200_000
 """The most replicas of one topic: more than its znode can contain, and few enough to be computed quickly."""
 
+STEP_BROKERS = 1024
+"""The number of brokers tried for replicas after which `placing` yields; they take some 0.2 ms."""
 
-STEP_PARTITIONS = 256
-"""The number of partitions after which `placing` yields to other work on the loop."""
+PARTITION = 4
+"""A partition takes as long as so many brokers that are tried."""
 
 
 class BrokerRack(NamedTuple):
@@ -65,7 +67,7 @@ def placing(
     first_partition: int = 0,
     chance: Random | None = None,
 ) -> Generator[None, None, Placement]:
-    """As `place`, but a generator that yields after every STEP_PARTITIONS partitions (base/turns.py)."""
+    """As `place`, but a generator that yields when some STEP_BROKERS brokers have been tried (base/turns.py)."""
     if partitions <= 0:
         raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"A topic needs at least 1 partition, not {partitions}.")
     if replication_factor <= 0:
@@ -76,6 +78,7 @@ def placing(
         raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, detail)
     require_room(first_partition + partitions, replication_factor)
     racks = require_racks_of_all_or_none(brokers)
+    rack_count = len(set(racks.values()))
     ids = alternate_racks(racks) if racks else [broker.id for broker in brokers]
     if fixed_start is not None:
         start = shift = fixed_start
@@ -83,17 +86,21 @@ def placing(
         assert chance is not None, "either a fixed start, or chance to draw one"
         start, shift = chance.randrange(len(ids)), chance.randrange(len(ids))
     result: Placement = {}
+    left = STEP_BROKERS
     for partition in range(first_partition, first_partition + partitions):
         if partition > 0 and partition % len(ids) == 0:
             shift += 1
         first = (partition + start) % len(ids)
         if racks:
-            result[partition] = _across_racks(ids, racks, first, shift, replication_factor)
+            result[partition], tried = _across_racks(ids, racks, rack_count, first, shift, replication_factor)
         else:
             followers = (replica_index(first, shift, k, len(ids)) for k in range(replication_factor - 1))
             result[partition] = [ids[first], *(ids[index] for index in followers)]
-        if not len(result) % STEP_PARTITIONS:
+            tried = replication_factor
+        left -= PARTITION + tried
+        if left <= 0:
             yield
+            left = STEP_BROKERS
     return result
 
 
@@ -133,17 +140,21 @@ def alternate_racks(racks: Mapping[int, str]) -> list[int]:
     return [row[turn] for turn in range(longest) for row in rows if turn < len(row)]
 
 
-def _across_racks(ids: Sequence[int], racks: Mapping[int, str], first: int, shift: int, factor: int) -> list[int]:
-    """Replicas of one partition: a rack is used again only after every rack has been used, a broker likewise."""
-    rack_count = len(set(racks.values()))
-    chosen = [ids[first]]
+def _across_racks(
+    ids: Sequence[int], racks: Mapping[int, str], rack_count: int, first: int, shift: int, factor: int
+) -> tuple[list[int], int]:
+    """Replicas of one partition, and how many brokers were tried for them.
+
+    A rack is used again only after every rack has been used, a broker likewise.
+    """
+    chosen = {ids[first]: None}  # a set in the order of choice
     used_racks = {racks[ids[first]]}
     k = 0
     while len(chosen) < factor:
         broker = ids[replica_index(first, shift * rack_count, k, len(ids))]
         k += 1
         rack_is_free = racks[broker] not in used_racks or len(used_racks) == rack_count
-        if rack_is_free and broker not in chosen:
-            chosen.append(broker)
+        if rack_is_free:
+            chosen[broker] = None
             used_racks.add(racks[broker])
-    return chosen
+    return list(chosen), k + 1

@@ -12,8 +12,7 @@ import pytest
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import ZERO_UUID
-from kafka_py.base.placement import STEP_PARTITIONS
-from kafka_py.base.turns import Turn, next_turn
+from kafka_py.base.turns import SLICE, Turn, next_turn
 from kafka_py.broker.handlers.admin import create_partitions, create_topics
 from kafka_py.broker.handlers.brokers import update_metadata
 from kafka_py.broker.metadata.topic_waits import IsDone, wait_for_topics
@@ -299,7 +298,7 @@ async def test_topics_that_are_waited_for_are_looked_at_in_turns_when_the_cluste
 
 @on_broker()
 async def test_topics_that_are_made_by_one_request_share_its_turn(broker: LocalBroker) -> None:
-    many = 4 * STEP_PARTITIONS
+    many = 4 * SLICE
     with pytest.MonkeyPatch.context() as patched:
         turns = CountedTurns(patched, create_topics)
         refused = await create(broker, *(new_topic("bad name", 1, 9) for _ in range(1000)))
@@ -340,7 +339,7 @@ async def test_partitions_are_added_and_served_when_the_answer_comes(broker: Loc
 @on_broker()
 async def test_topics_that_one_request_extends_share_its_turn(broker: LocalBroker) -> None:
     """Also those of which nothing is read."""
-    many = 4 * STEP_PARTITIONS
+    many = 4 * SLICE
     rows = [CreatePartitionsAssignment(broker_ids=[0]) for _ in range(many)]
     await create(broker, *(new_topic(name, 1, 1) for name in "abc"))
     broker.server.node.topics._is_queued = lambda topic: topic.startswith("going")

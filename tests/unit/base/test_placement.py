@@ -7,7 +7,16 @@ from collections import Counter
 import pytest
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.placement import BrokerRack, alternate_racks, place, replica_index, without_racks
+from kafka_py.base.placement import (
+    PARTITION,
+    STEP_BROKERS,
+    BrokerRack,
+    alternate_racks,
+    place,
+    placing,
+    replica_index,
+    without_racks,
+)
 
 
 class Chance(random.Random):
@@ -161,3 +170,19 @@ def test_placement_never_puts_two_replicas_on_one_broker():
             assert all(len(set(replicas)) == factor for replicas in placed.values())
             leaders = Counter(replicas[0] for replicas in placed.values())
             assert set(leaders.values()) == {3}
+
+
+@pytest.mark.parametrize(
+    ("racks", "factor", "tried"),
+    [
+        ([None] * 100, 1, 1),
+        ([None] * 100, 50, 50),
+        ([f"r{number}" for number in range(100)], 50, 50),
+        (["a"] * 99 + ["b"], 2, 50),  # half of the brokers on the average, until the one in the other rack
+    ],
+)
+def test_a_step_tries_the_same_number_of_brokers_however_many_of_them_a_partition_takes(racks, factor, tried):
+    partitions = 2000
+    steps = placing([BrokerRack(*row) for row in enumerate(racks)], partitions, factor, chance=random.Random(1))
+    in_steps = partitions * (PARTITION + tried) / STEP_BROKERS
+    assert 0.9 * in_steps < len(list(steps)) <= 1.1 * in_steps

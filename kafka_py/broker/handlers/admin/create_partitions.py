@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Generator, Sequence
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.placement import STEP_PARTITIONS
-from kafka_py.base.turns import Turn
+from kafka_py.base.turns import SLICE, Turn
 from kafka_py.broker.metadata.topic_waits import wait_for_leaders
 from kafka_py.broker.requests.item_errors import error_of
 from kafka_py.broker.requests.node import Node
@@ -94,7 +93,7 @@ async def _grow(
 def _replicas(assignments: Sequence[CreatePartitionsAssignment]) -> Generator[None, None, list[Sequence[int]]]:
     replicas: list[Sequence[int]] = []
     for row in assignments:
-        if not len(replicas) % STEP_PARTITIONS:
+        if not len(replicas) % SLICE:
             yield
         replicas.append(row.broker_ids)
     return replicas
