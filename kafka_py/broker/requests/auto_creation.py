@@ -6,13 +6,17 @@ internal topics).
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
-from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.errors import ErrorCode
 from kafka_py.base.internal_topics import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
+from kafka_py.broker.requests.item_errors import error_of
 from kafka_py.broker.requests.topic_admin import Permit, TopicAdmin, TopicToCreate
 from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.controller.topic_names import fault_of
+
+_log = logging.getLogger(__name__)
 
 _SOON = frozenset((ErrorCode.TOPIC_ALREADY_EXISTS, ErrorCode.REQUEST_TIMED_OUT))
 
@@ -32,7 +36,8 @@ class AutoCreation:
     async def create(self, name: str, permit: Permit | None = None) -> ErrorCode:
         """Creates the topic without waiting for its leaders: LEADER_NOT_AVAILABLE is success, and clients retry.
 
-        permit: as in TopicAdmin.create.
+        permit: as in TopicAdmin.create. Every exception becomes the error code of this topic, so that the other topics
+        of the request are not affected.
         """
         if fault_of(name) is not None:
             return ErrorCode.INVALID_TOPIC_EXCEPTION
@@ -41,8 +46,9 @@ class AutoCreation:
         self._in_flight.add(name)
         try:
             await self._topics.create(self._new_topic(name), permit=permit)
-        except KafkaError as error:
-            return ErrorCode.LEADER_NOT_AVAILABLE if error.code in _SOON else error.code
+        except Exception as failure:
+            code = error_of(failure, _log, f"Topic {name} is not created").code
+            return ErrorCode.LEADER_NOT_AVAILABLE if code in _SOON else code
         finally:
             self._in_flight.discard(name)
         return ErrorCode.LEADER_NOT_AVAILABLE

@@ -6,9 +6,11 @@ from uuid import UUID
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.broker.handlers.admin import metadata as metadata_handler
+from kafka_py.controller.topic_policy import RequestMetadata
 from kafka_py.net.client import BrokerConnection
 from kafka_py.testing.local_broker import LocalBroker, on_broker
 from kafka_py.wire.messages.describe_cluster import DescribeClusterRequest
+from kafka_py.wire.messages.find_coordinator import FindCoordinatorRequest
 from kafka_py.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 
 
@@ -88,6 +90,25 @@ async def test_auto_creation_says_why_it_cannot(broker: LocalBroker) -> None:
     got = named(await broker.ask(asking("t", "x y", create=True), 9))
     assert got["t"].error_code == ErrorCode.INVALID_REPLICATION_FACTOR
     assert got["x y"].error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
+
+
+@on_broker()
+async def test_a_topic_that_cannot_be_created_leaves_the_other_topics_of_the_request_alone(broker: LocalBroker) -> None:
+    class Faulty:
+        def configure(self, configs: object) -> None: ...
+
+        def validate(self, request: RequestMetadata) -> None:
+            if request.topic != "good":
+                raise ZeroDivisionError
+
+    await broker.create_topic("there")
+    broker.server.node.topics._policy = Faulty()
+    got = named(await broker.ask(asking("there", "bad", "good", create=True), 9))
+    assert {name: topic.error_code for name, topic in got.items()} == {
+        "there": 0, "bad": ErrorCode.UNKNOWN_SERVER_ERROR, "good": ErrorCode.LEADER_NOT_AVAILABLE,
+    }  # fmt: skip
+    found = await broker.ask(FindCoordinatorRequest(key="g", key_type=0), 3)
+    assert (found.error_code, found.node_id) == (ErrorCode.COORDINATOR_NOT_AVAILABLE, -1)
 
 
 @on_broker(offsets_topic_replication_factor=1, offsets_topic_num_partitions=3)
