@@ -10,20 +10,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Generator, Mapping, Sequence
 from enum import Enum
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
+from weakref import WeakSet
 
 from kafka_py.base.chance import Chance
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.exclusion import KeyedLocks
 from kafka_py.base.ids import TopicId
-from kafka_py.base.placement import (
-    BrokerRack,
-    Placement,
-    placing,
-    require_racks_of_all_or_none,
-    without_racks,
-)
+from kafka_py.base.placement import BrokerRack, Placement, placing, require_racks_of_all_or_none, without_racks
 from kafka_py.base.turns import Turn
 from kafka_py.controller import topic_names
 from kafka_py.controller.assignment_checks import checking, checking_added, copied, invalid_assignment
@@ -34,8 +29,6 @@ from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.session import NoNode
 from kafka_py.zk.store import ZkStore
 from kafka_py.zk.topics import ReplicaAssignment, TopicAssignment
-
-T = TypeVar("T")
 
 Permit = Callable[[int], object]
 """(partitions that are created): raises KafkaError when they may not be created now."""
@@ -103,15 +96,16 @@ class ReadNames(NamedTuple):
 class CreationBasis:
     """The names that topics of one request may collide with, read for all of them, and again when FRESH_MS have passed.
 
-    A topic that another client creates meanwhile is seen at the next reading, or when the request names it too. With a
-    reading for each topic there would be such a gap as well, between the reading and the write.
+    Topics that this broker creates meanwhile are added (TopicAdmin.create). A topic that another broker creates, or a
+    tool that uses ZooKeeper, is seen at the next reading, or when the request names it too. With a reading for each
+    topic there would be such a gap as well, between the reading and the write.
     """
 
     def __init__(self, store: ZkStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
         self._reading: asyncio.Task[ReadNames] | None = None
-        self._known: dict[str, set[str]] = {}  # that the request has created, or found; by name in metrics
+        self._known: dict[str, set[str]] = {}  # topics that were added, by name in metrics
 
     async def colliding(self, name: str, turn: Turn) -> list[str]:
         """The other topics whose metrics `name` would share, in name order."""
@@ -140,12 +134,11 @@ class CreationBasis:
             self._reading = None
 
     def _is_over(self, reading: asyncio.Task[ReadNames]) -> bool:
-        if reading.cancelled() or reading.exception() is not None:
-            return True
-        return self._clock.monotonic_ms() > reading.result().read_ms + FRESH_MS
+        has_failed = reading.cancelled() or reading.exception() is not None
+        return has_failed or self._clock.monotonic_ms() > reading.result().read_ms + FRESH_MS
 
     def add(self, name: str) -> None:
-        """A topic that the request has created, or found."""
+        """A topic that the request has found, or that this broker has created for this or another request."""
         if topic_names.has_collision_chars(name):
             self._known.setdefault(topic_names.in_metrics(name), set()).add(name)
 
@@ -194,6 +187,7 @@ class TopicAdmin:
         self._new_topic_id = chance.new_topic_id
         self._clock = clock
         self._growing = KeyedLocks()
+        self._bases: WeakSet[CreationBasis] = WeakSet()
 
     # Creation
 
@@ -207,7 +201,7 @@ class TopicAdmin:
         Raises KafkaError with the codes of CreateTopics, and of `permit`; TOPIC_ALREADY_EXISTS also when it is created
         concurrently.
         """
-        basis = basis or self.creation_basis()
+        basis = basis or CreationBasis(self._store, self._clock)
         try:
             planned = await self.plan(new, basis, turn)
             if validate_only:
@@ -219,12 +213,15 @@ class TopicAdmin:
             if error.code is ErrorCode.TOPIC_ALREADY_EXISTS:
                 basis.add(new.name)
             raise
-        basis.add(new.name)
+        for each in self._bases:
+            each.add(new.name)
         return planned
 
     def creation_basis(self) -> CreationBasis:
-        """For the topics of one request."""
-        return CreationBasis(self._store, self._clock)
+        """For the topics of one request; topics of other requests are added to it as they are created."""
+        basis = CreationBasis(self._store, self._clock)
+        self._bases.add(basis)
+        return basis
 
     async def plan(
         self, new: TopicToCreate, basis: CreationBasis | None = None, turn: Turn | None = None
@@ -242,7 +239,7 @@ class TopicAdmin:
             assignment = await turn.finish(copied(new.assignment))
         else:
             assignment = await turn.finish(placing(self._live_brokers(), *counts, chance=self._placing))
-        await self._check_name(new.name, basis or self.creation_basis(), turn)
+        await self._check_name(new.name, basis or CreationBasis(self._store, self._clock), turn)
         if new.is_repeated:
             raise invalid_assignment("A partition is assigned more than once.")
         await turn.finish(checking(assignment))

@@ -257,6 +257,29 @@ def test_topics_that_wait_for_the_names_go_on_together_and_take_what_they_have_w
     run(scenario)
 
 
+def test_names_are_used_for_so_long_from_when_they_are_in_order_however_long_the_reading_took():
+    async def scenario(world):
+        names, read = world.store.topics.names, 0
+
+        async def slow():
+            nonlocal read
+            read += 1
+            world.clock.advance(2 * FRESH_MS)
+            return await names()
+
+        world.store.topics.names = slow
+        basis, turn = world.admin.creation_basis(), Turn(world.clock)
+        await basis.colliding("a.b", turn)
+        world.clock.advance(FRESH_MS)
+        await basis.colliding("c.d", turn)
+        assert read == 1
+        world.clock.advance(1)
+        await basis.colliding("e.f", turn)
+        assert read == 2
+
+    run(scenario)
+
+
 def test_a_reading_that_fails_keeps_nothing_of_the_request():
     class Held:
         pass
@@ -334,6 +357,31 @@ def test_names_that_could_not_be_read_are_read_again_for_the_next_topic():
     run(scenario)
 
 
+@pytest.mark.parametrize("failure", [ConnectionLoss, asyncio.CancelledError])
+def test_topics_that_come_right_after_a_reading_has_failed_share_the_next_one(failure):
+    """Also one that comes before the failed reading's callbacks have run."""
+
+    async def scenario(world):
+        names, basis, later, read = world.store.topics.names, world.admin.creation_basis(), [], 0
+
+        async def failing_once():
+            nonlocal read
+            read += 1
+            if read > 1:
+                return await names()
+            later.append(asyncio.create_task(basis.colliding("c.d", Turn(world.clock))))
+            raise failure
+
+        world.store.topics.names = failing_once
+        with pytest.raises(failure):
+            await basis.colliding("a.b", Turn(world.clock))
+        assert await basis.colliding("e.f", Turn(world.clock)) == []
+        assert await later[0] == []
+        assert read == 2
+
+    run(scenario)
+
+
 @pytest.mark.parametrize("is_cached", [False, True])
 def test_a_topic_that_another_client_has_created_collides_with_the_next_of_the_request(is_cached):
     """Two clients send the same request: each name is created by one of them."""
@@ -346,6 +394,45 @@ def test_a_topic_that_another_client_has_created_collides_with_the_next_of_the_r
         again, other = (TopicToCreate(name, 1, 1) for name in ("a.b", "a_b"))
         assert await refusal(world.admin.create(again, basis=basis)) is ErrorCode.TOPIC_ALREADY_EXISTS
         assert await refusal(world.admin.create(other, basis=basis)) is ErrorCode.INVALID_TOPIC_EXCEPTION
+
+    run(scenario)
+
+
+def test_a_topic_that_the_broker_has_created_for_another_request_collides_at_once():
+    async def scenario(world):
+        basis, reading = world.admin.creation_basis(), world.admin.creation_basis()
+        await world.admin.create(TopicToCreate("first.one", 1, 1), basis=basis)
+        names = world.store.topics.names
+
+        async def overtaken():
+            found = await names()
+            await world.admin.create(TopicToCreate("a.b", 1, 1), basis=basis)
+            return found
+
+        world.store.topics.names = overtaken
+        assert await reading.colliding("a_b", Turn(world.clock)) == ["a.b"]
+        world.store.topics.names = names
+        await world.admin.create(TopicToCreate("c.d", 1, 1))
+        for name in ("a_b", "c_d"):
+            assert await refusal(world.admin.create(TopicToCreate(name, 1, 1), basis=basis)) is (
+                ErrorCode.INVALID_TOPIC_EXCEPTION
+            )
+
+    run(scenario)
+
+
+def test_nothing_is_kept_of_a_request_that_is_over():
+    async def scenario(world):
+        basis = world.admin.creation_basis()
+        await world.admin.create(TopicToCreate("a.b", 1, 1), basis=basis)
+        await asyncio.sleep(0)
+        is_kept = weakref.ref(basis)
+        gc.disable()
+        try:
+            del basis
+            assert is_kept() is None
+        finally:
+            gc.enable()
 
     run(scenario)
 
