@@ -124,10 +124,11 @@ class Dispatcher:
         _log.warning("Closing connection of %s:%d: %s", connection.peer_host, connection.peer_port, error)
         connection.close(f"malformed request: {error}")
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks[task] = None
         task.add_done_callback(self._tasks.pop)
+        return task
 
     def _serve(
         self, connection: ClientConnection, slot: int, service: ApiService, header: RequestHeader, size: int,
@@ -160,7 +161,7 @@ class Dispatcher:
                 context.parked_s = self._now_s()
             return
         if type(outcome) is types.CoroutineType:
-            self._step(context, request, outcome)
+            self._step(context, request, outcome, is_in_order=service.is_done_in_order)
         else:
             context.answer(outcome)
 
@@ -173,7 +174,9 @@ class Dispatcher:
             return
         connection.respond(slot, encode_response(unsupported_version(), 0, correlation_id))
 
-    def _step(self, context: RequestContext, request: Any, coroutine: Coroutine[Any, Any, Any]) -> None:
+    def _step(
+        self, context: RequestContext, request: Any, coroutine: Coroutine[Any, Any, Any], *, is_in_order: bool
+    ) -> None:
         """Runs a coroutine up to its first wait without a task, because most handlers respond without waiting."""
         try:
             waits_for = coroutine.send(None)
@@ -187,7 +190,10 @@ class Dispatcher:
             self._refuse(context, request, error)
             return
         context.leave_for_later(self._now_s())
-        self._spawn(self._finish(context, request, coroutine, waits_for))
+        task = self._spawn(self._finish(context, request, coroutine, waits_for))
+        if is_in_order:
+            context.connection.mute()
+            task.add_done_callback(lambda _: context.connection.unmute())
 
     async def _finish(
         self, context: RequestContext, request: Any, coroutine: Coroutine[Any, Any, Any], waits_for: Any

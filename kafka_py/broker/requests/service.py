@@ -33,13 +33,20 @@ ANSWERED_IN_PROPORTION = frozenset((
 A Produce response has more when single records are rejected; its handler then clears `has_short_answer`.
 """
 
+DONE_IN_ORDER = frozenset((
+    ApiKey.CREATE_TOPICS, ApiKey.DELETE_TOPICS, ApiKey.CREATE_PARTITIONS, ApiKey.ALTER_CONFIGS,
+    ApiKey.INCREMENTAL_ALTER_CONFIGS, ApiKey.ALTER_PARTITION_REASSIGNMENTS, ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS,
+    ApiKey.ALTER_CLIENT_QUOTAS, ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
+))  # fmt: skip
+"""APIs whose effect depends on what was changed before: later requests of the connection wait for the response."""
+
 
 class ApiService:
     """One API with the values that are looked up once per API instead of once per request."""
 
     __slots__ = (
-        "_route", "answer", "api", "counted_decoders", "decoders", "elements_at_once", "handle", "is_in_proportion",
-        "max_bytes", "max_version", "metrics", "rule",
+        "_route", "answer", "api", "counted_decoders", "decoders", "elements_at_once", "handle", "is_done_in_order",
+        "is_in_proportion", "max_bytes", "max_version", "metrics", "rule",
     )  # fmt: skip
 
     def __init__(self, api: Api, route: Route, metrics: ApiMetrics) -> None:
@@ -54,6 +61,7 @@ class ApiService:
         """Sends a response to this API; charges quotas before that, once there are any. Set by dispatch."""
         self.handle: Handle | None = None  # until the first request
         self.is_in_proportion = api.key in ANSWERED_IN_PROPORTION
+        self.is_done_in_order = api.key in DONE_IN_ORDER
         self.decoders: list[Decoder[Any] | None] = [None] * (api.max_version + 1)
         self.counted_decoders: list[CountedDecoder[Any] | None] = [None] * (api.max_version + 1)
 

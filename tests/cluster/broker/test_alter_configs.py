@@ -4,10 +4,13 @@ import asyncio
 import logging
 from collections.abc import Iterator
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from kafka_py.base.errors import ErrorCode
+from kafka_py.base.turns import Turn
+from kafka_py.broker.handlers.admin import incremental_alter_configs as handler
 from kafka_py.broker.settings.alter_policy import Resource
 from kafka_py.controller.topic_policy import PolicyViolation
 from kafka_py.testing.local_broker import LocalBroker, on_broker
@@ -288,10 +291,12 @@ async def test_a_change_that_is_stored_succeeds_although_it_cannot_be_used_at_on
 
 @on_broker()
 async def test_a_replacement_sent_after_an_edit_without_waiting_has_the_last_word(broker: LocalBroker) -> None:
+    """Also if the turn of the edit is over before it has begun."""
     await broker.create_topic("t")
-    first = asyncio.ensure_future(edit(broker, resource(TOPIC, "t", ("segment.bytes", SET, "5000"))))
-    second = asyncio.ensure_future(replace(broker, TOPIC, "t", {"retention.ms": "7"}))
-    assert await asyncio.gather(first, second) == [[(0, None)], 0]
+    with patch.object(handler, "Turn", lambda clock: Turn(clock, 0.0)):
+        first = asyncio.ensure_future(edit(broker, resource(TOPIC, "t", ("segment.bytes", SET, "5000"))))
+        second = asyncio.ensure_future(replace(broker, TOPIC, "t", {"retention.ms": "7"}))
+        assert await asyncio.gather(first, second) == [[(0, None)], 0]
     assert await broker.store.configs.of_topic("t") == {"retention.ms": "7"}
 
 

@@ -21,7 +21,9 @@ from kafka_py.security.acls.vocabulary import Operation
 from kafka_py.testing.clock import ManualClock
 from kafka_py.wire.apis import APIS, ApiKey
 from kafka_py.wire.frames import decode_response, encode_request, encode_response
+from kafka_py.wire.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
 from kafka_py.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kafka_py.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
 from kafka_py.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kafka_py.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from kafka_py.wire.messages.metadata import (
@@ -182,6 +184,42 @@ def test_a_coroutine_that_waits_goes_on_where_it_stood(broker: Broker) -> None:
     asyncio.run(scenario())
     assert steps == ["begun", "went on"]
     assert broker.client.response(HeartbeatResponse, 4).error_code == 0
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("key", [ApiKey.CREATE_PARTITIONS, ApiKey.ALTER_CONFIGS, ApiKey.HEARTBEAT])
+def test_later_requests_wait_for_a_change_of_the_cluster_but_for_no_other_request(
+    broker: Broker, key: ApiKey, fails: bool
+) -> None:
+    async def main() -> list[int]:
+        gate = asyncio.Event()
+
+        async def waiting(*_: Any) -> Any:
+            await gate.wait()
+            if fails:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, "no")
+            return response
+
+        broker.serve(key, waiting)
+        broker.send(request, 1)
+        mutes = [broker.client.mutes]
+        gate.set()
+        await broker.client.answered.wait()
+        await asyncio.sleep(0)
+        return [*mutes, broker.client.mutes]
+
+    request, response = {
+        ApiKey.CREATE_PARTITIONS: (
+            CreatePartitionsRequest(topics=[], timeout_ms=0, validate_only=False),
+            CreatePartitionsResponse(throttle_time_ms=0, results=[]),
+        ),
+        ApiKey.ALTER_CONFIGS: (
+            AlterConfigsRequest(resources=[], validate_only=False),
+            AlterConfigsResponse(throttle_time_ms=0, responses=[]),
+        ),
+        ApiKey.HEARTBEAT: (HEARTBEAT, ok()),
+    }[key]  # fmt: skip
+    assert asyncio.run(main()) == [int(key is not ApiKey.HEARTBEAT), 0]
 
 
 def test_an_error_while_waiting_is_answered_too(broker: Broker) -> None:
