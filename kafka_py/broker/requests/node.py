@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kafka_py.base.clock import Clock
 from kafka_py.base.exclusion import KeyedLocks
 from kafka_py.base.purgatory import Purgatory
+from kafka_py.base.turns import Turn
 from kafka_py.broker.metadata.metadata_cache import MetadataCache
 from kafka_py.broker.metadata.topic_waits import THE_CLUSTER, wait_for_topics
 from kafka_py.broker.observe.metrics import AllRequestMetrics
@@ -128,8 +129,10 @@ class Node:
 
     async def wait_cluster_known(self) -> None:
         """Returns when the cluster is known, or after CLUSTER_KNOWN_TIMEOUT_MS."""
-        known = {THE_CLUSTER: lambda: self.is_cluster_known}
-        await wait_for_topics(self.topic_waits, known, CLUSTER_KNOWN_TIMEOUT_MS)
+        turn = Turn(self.clock)
+        await wait_for_topics(
+            self.topic_waits, (THE_CLUSTER,), lambda _: self.is_cluster_known, CLUSTER_KNOWN_TIMEOUT_MS, turn
+        )
         self.described = True
 
     @property

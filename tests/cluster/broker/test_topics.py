@@ -15,7 +15,7 @@ from kafka_py.base.ids import ZERO_UUID
 from kafka_py.base.turns import SLICE, Turn, next_turn
 from kafka_py.broker.handlers.admin import create_partitions, create_topics
 from kafka_py.broker.handlers.brokers import update_metadata
-from kafka_py.broker.metadata.topic_waits import IsDone, wait_for_topics
+from kafka_py.broker.metadata.topic_waits import wait_for_topics
 from kafka_py.controller.topic_policy import RequestMetadata
 from kafka_py.testing.local_broker import LocalBroker, batch, on_broker
 from kafka_py.wire.messages.create_partitions import (
@@ -287,8 +287,10 @@ class CountedTurns:
 @on_broker()
 async def test_topics_that_are_waited_for_are_looked_at_in_turns_when_the_cluster_changes(broker: LocalBroker) -> None:
     names = [f"waited-for-{number}" for number in range(50)]
-    waiting: dict[str, IsDone] = {name: partial(broker.server.node.metadata.has_topic, name) for name in names}
-    waits = asyncio.create_task(wait_for_topics(broker.server.node.topic_waits, waiting, 20_000))
+    node = broker.server.node
+    waits = asyncio.create_task(
+        wait_for_topics(node.topic_waits, names, node.metadata.has_topic, 20_000, Turn(node.clock))
+    )
     with pytest.MonkeyPatch.context() as patched:
         turns = CountedTurns(patched, update_metadata)
         await create(broker, *(new_topic(name, 1, 1) for name in names))

@@ -10,7 +10,7 @@ import logging
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ZERO_UUID, TopicId
 from kafka_py.base.turns import Turn
-from kafka_py.broker.metadata.topic_waits import is_gone, wait_for_topics
+from kafka_py.broker.metadata.topic_waits import wait_for_topics
 from kafka_py.broker.requests.item_errors import error_of
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import RequestContext
@@ -46,7 +46,7 @@ async def handle(node: Node, context: RequestContext, request: DeleteTopicsReque
             error = error_of(failure, _log, f"Topic {result.name} is not deleted")
             _fail(context, result, error.code, error.message)
     late = await wait_for_topics(
-        node.topic_waits, {name: is_gone(node.metadata, name) for name in queued}, request.timeout_ms
+        node.topic_waits, queued, lambda name: not node.metadata.has_topic(name), request.timeout_ms, turn
     )
     for name in late:
         for result in queued[name]:

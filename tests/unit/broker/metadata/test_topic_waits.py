@@ -1,218 +1,129 @@
-"""Waiting for topics: what it costs when a request waits for very many, and what is late in the end."""
+"""Waiting for topics: which partitions are looked at, and how many of them in one turn."""
 
 import asyncio
-from collections import Counter
-from functools import partial
+from collections.abc import Hashable, Iterator, Mapping
 from types import SimpleNamespace
 from typing import cast
 
-from kafka_py.base.ids import NO_LEADER, TopicPartition
+from kafka_py.base.ids import NO_LEADER
 from kafka_py.base.purgatory import Purgatory
 from kafka_py.base.timers import Timers
 from kafka_py.base.turns import TURN_MS, Turn
 from kafka_py.broker.metadata.metadata_cache import MetadataCache
-from kafka_py.broker.metadata.topic_waits import (
-    MOST_STEPS,
-    STEP_PARTITIONS,
-    IsDone,
-    LeaderWait,
-    wait_for_leaders,
-    wait_for_topics,
-)
+from kafka_py.broker.metadata.topic_waits import STEP_PARTITIONS, LeaderWait, wait_for_leaders, wait_for_topics
 from kafka_py.testing.clock import ManualClock
 
-NAMES = [f"t{number}" for number in range(300)]
+
+class Leaders(Mapping[int, SimpleNamespace]):
+    """Partitions of a topic, whose leaders a test may change. looks: partitions that were read, in their order."""
+
+    def __init__(self, clock: ManualClock, look_ms: float = 0) -> None:
+        self.leaders: dict[int, int] = {}
+        self.looks: list[int] = []
+        self._clock = clock
+        self._look_ms = look_ms
+
+    def __getitem__(self, partition: int) -> SimpleNamespace:
+        self.looks.append(partition)
+        self._clock.advance(self._look_ms)
+        return SimpleNamespace(leader=self.leaders[partition])
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.leaders)
+
+    def __len__(self) -> int:
+        return len(self.leaders)
 
 
-def test_a_change_of_one_topic_looks_at_that_topic_alone() -> None:
-    """One UpdateMetadata may mention hundreds of the thousands of topics that a request has made."""
+def cache_of(topics: Mapping[str, Leaders]) -> MetadataCache:
+    return cast(MetadataCache, SimpleNamespace(partitions_of=topics.__getitem__))
 
-    async def scenario() -> None:
-        there: set[str] = set()
-        looks: Counter[str] = Counter()
 
-        def is_there(name: str) -> bool:
-            looks[name] += 1
-            return name in there
-
-        waits: Purgatory[object] = Purgatory("topic", Timers(ManualClock(), asyncio.get_running_loop().call_later))
-        waiting = {name: lambda name=name: is_there(name) for name in NAMES}
-        done = asyncio.ensure_future(wait_for_topics(waits, waiting, 1000))
-        await asyncio.sleep(0)
-        for name in NAMES[:200]:
-            waits.check_and_complete(name)  # mentioned, but not with all that is waited for
-        for name in NAMES:
-            there.add(name)
-            waits.check_and_complete(name)
-        assert await done == set()
-        assert max(looks.values()) <= 3
-
-    asyncio.run(scenario())
+def purgatory(clock: ManualClock) -> Purgatory[Hashable]:
+    return Purgatory("topic", Timers(clock, clock.call_later))
 
 
 def test_partitions_that_have_had_a_leader_are_not_looked_at_again() -> None:
-    leaders = {0: 1, 1: 1, 2: NO_LEADER}
-    looks: list[TopicPartition] = []
-
-    class Cache:
-        def partition(self, topic_partition: TopicPartition) -> SimpleNamespace | None:
-            looks.append(topic_partition)
-            leader = leaders.get(topic_partition.partition)
-            return None if leader is None else SimpleNamespace(leader=leader)
-
-    is_done = LeaderWait(cast(MetadataCache, Cache()), "t", range(4)).is_done
-    assert looks == []
-    assert not is_done()
-    leaders[2] = 5
-    assert not is_done()
-    leaders[3] = 0
-    assert is_done()
-    assert is_done()
-    assert looks == [TopicPartition("t", number) for number in (0, 1, 2, 2, 3, 3)]
-    assert LeaderWait(cast(MetadataCache, Cache()), "t", []).is_done()
+    topic = Leaders(ManualClock())
+    topic.leaders = {0: 1, 1: 1, 2: NO_LEADER}
+    is_done = LeaderWait(cache_of({"t": topic}), "t", range(4)).is_done
+    assert topic.looks == []
+    assert is_done() is False
+    topic.leaders[2] = 5
+    topic.leaders[0] = NO_LEADER
+    assert is_done() is False
+    topic.leaders[3] = 0
+    assert is_done() is True
+    assert is_done() is True
+    assert topic.looks == [0, 1, 2, 2, 3, 3]
+    assert LeaderWait(cache_of({"t": topic}), "t", []).is_done() is True
 
 
-def test_topics_whose_partitions_have_leaders_are_looked_at_in_turns() -> None:
-    async def scenario() -> None:
-        clock = ManualClock()
-        seen: list[str] = []
-
-        class Cache:
-            def partition(self, topic_partition: TopicPartition) -> SimpleNamespace:
-                clock.advance(TURN_MS / 2)
-                seen.append(topic_partition.topic)
-                return SimpleNamespace(leader=NO_LEADER if topic_partition.topic in ("t1", "t2") else 0)
-
-        waits: Purgatory[object] = Purgatory("topic", Timers(clock, asyncio.get_running_loop().call_later))
-        cache, wanted = cast(MetadataCache, Cache()), {name: [0] for name in NAMES[:6]}
-        done = asyncio.ensure_future(wait_for_leaders(waits, cache, wanted, 1000, Turn(clock)))
-        await asyncio.sleep(0)
-        assert seen == ["t0", "t1"]
-        for _ in range(10):
-            await asyncio.sleep(0)
-        assert len(seen) == 8, "with one look more for each that has no leader"
-        waits.close()
-        assert await done == {"t1", "t2"}
-        assert await wait_for_leaders(waits, cache, wanted, 0, Turn(clock)) == set(wanted), "it may wait no longer"
-
-    asyncio.run(scenario())
-
-
-def test_very_many_partitions_of_a_topic_are_looked_at_in_turns() -> None:
-    async def scenario() -> None:
-        clock = ManualClock()
-        looks = 0
-
-        class Cache:
-            def partition(self, topic_partition: TopicPartition) -> SimpleNamespace:
-                nonlocal looks
-                looks += 1
-                clock.advance(TURN_MS / 1000)
-                return SimpleNamespace(leader=0)
-
-        waits: Purgatory[object] = Purgatory("topic", Timers(clock, asyncio.get_running_loop().call_later))
-        cache, count = cast(MetadataCache, Cache()), 20_000
-        done = asyncio.ensure_future(wait_for_leaders(waits, cache, {"t": range(count)}, 1000, Turn(clock)))
-        before, most = 0, 0
-        for _ in range(100):
-            await asyncio.sleep(0)
-            before, most = looks, max(most, looks - before)
-        assert looks == count
-        assert most <= 1000 + STEP_PARTITIONS
-        assert await done == set()
-
-    asyncio.run(scenario())
+def test_one_look_is_at_so_many_partitions_and_the_next_one_continues_there() -> None:
+    topic = Leaders(ManualClock())
+    topic.leaders = dict.fromkeys(range(STEP_PARTITIONS + 1), 1)
+    is_done = LeaderWait(cache_of({"t": topic}), "t", range(STEP_PARTITIONS + 1)).is_done
+    assert is_done() is None
+    assert len(topic.looks) == STEP_PARTITIONS
+    assert is_done() is True
+    assert topic.looks == list(range(STEP_PARTITIONS + 1))
+    assert LeaderWait(cache_of({"t": topic}), "t", range(STEP_PARTITIONS)).is_done() is True
 
 
 def test_when_the_leaders_of_very_many_partitions_come_at_once_others_have_the_loop_meanwhile() -> None:
     async def scenario() -> None:
-        clock = ManualClock()
-        leader, looks = NO_LEADER, 0
-
-        class Cache:
-            def partition(self, topic_partition: TopicPartition) -> SimpleNamespace:
-                nonlocal looks
-                looks += 1
-                return SimpleNamespace(leader=leader)
-
-        waits: Purgatory[object] = Purgatory("topic", Timers(clock, asyncio.get_running_loop().call_later))
-        cache, count, others = cast(MetadataCache, Cache()), 20 * STEP_PARTITIONS * MOST_STEPS, {"u": [0]}
-        wanted = {"t": range(count), **others}
-        done = asyncio.ensure_future(wait_for_leaders(waits, cache, wanted, 1000, Turn(clock)))
-        await asyncio.sleep(0)
-        leader, looks = 1, 0
-        waits.check_and_complete("u")
-        waits.check_and_complete("t")
-        most, before = looks, looks
-        for _ in range(30):
+        clock, count = ManualClock(), 80 * STEP_PARTITIONS
+        topics = {name: Leaders(clock, TURN_MS / STEP_PARTITIONS / 2) for name in "tu"}
+        waits = purgatory(clock)
+        wanted = {"t": range(count), "u": range(count)}
+        requests = [
+            asyncio.ensure_future(wait_for_leaders(waits, cache_of(topics), {name: some}, 60_000, Turn(clock)))
+            for name, some in wanted.items()
+        ]
+        for _ in range(10):
             await asyncio.sleep(0)
+        for name, topic in topics.items():
+            topic.leaders = dict.fromkeys(range(count), 1)
+            topic.looks.clear()
+            waits.check_and_complete(name)
+        before = most = 0
+        while not all(request.done() for request in requests):
+            await asyncio.sleep(0)
+            looks = sum(len(topic.looks) for topic in topics.values())
             most, before = max(most, looks - before), looks
-        assert looks == count + 1
-        assert most <= STEP_PARTITIONS * MOST_STEPS + 1
-        assert done.done() and await done == set()
+        assert before == 2 * count
+        assert most <= 3 * STEP_PARTITIONS, "those of one request: a turn, and the look with which it ends"
+        assert [await request for request in requests] == [set(), set()]
 
     asyncio.run(scenario())
 
 
-def test_looks_at_several_topics_that_go_on_later_have_the_loop_one_at_a_time() -> None:
+def test_topics_whose_partitions_lack_a_leader_in_the_end_are_late() -> None:
     async def scenario() -> None:
-        looks: Counter[str] = Counter()
-        waits: Purgatory[object] = Purgatory("topic", Timers(ManualClock(), asyncio.get_running_loop().call_later))
-
-        def look(topic: str) -> bool | None:
-            looks[topic] += 1
-            return True if looks[topic] == 5 else None
-
-        waiting: dict[str, IsDone] = {topic: partial(look, topic) for topic in NAMES[:8]}
-        done = asyncio.ensure_future(wait_for_topics(waits, waiting, 1000))
-        await asyncio.sleep(0)
-        turns = 0
-        while not done.done():
-            waits.check_and_complete(NAMES[0]) if turns == 3 else None
-            before = looks.total()
+        clock = ManualClock()
+        topics = {name: Leaders(clock) for name in "abc"}
+        topics["a"].leaders = {0: 1}
+        waits, wanted = purgatory(clock), {name: [0] for name in topics}
+        done = asyncio.ensure_future(wait_for_leaders(waits, cache_of(topics), wanted, 1000, Turn(clock)))
+        for _ in range(10):
             await asyncio.sleep(0)
-            turns += 1
-            assert looks.total() - before <= 1
-        assert await done == set()
-        assert set(looks.values()) == {5}
+        topics["b"].leaders = {0: 1}
+        clock.advance(1001)
+        assert await done == {"c"}
+        assert topics["a"].looks == [0]
 
     asyncio.run(scenario())
 
 
-def test_a_look_that_goes_on_later_ends_with_the_wait() -> None:
+def test_without_a_time_out_all_topics_are_late_and_none_is_looked_at() -> None:
     async def scenario() -> None:
-        looks: list[str] = []
-        waits: Purgatory[object] = Purgatory("topic", Timers(ManualClock(), asyncio.get_running_loop().call_later))
-
-        def look(topic: str, outcome: bool) -> bool | None:
-            looks.append(topic)
-            return None if looks.count(topic) < 10 else outcome
-
-        waiting: dict[str, IsDone] = {topic: partial(look, topic, topic == "there") for topic in ("there", "late")}
-        done = asyncio.ensure_future(wait_for_topics(waits, waiting, 1000))
-        await asyncio.sleep(0)
-        assert len(looks) < 10
-        waits.close()
-        assert looks.count("there") == looks.count("late") == 10, "what is there when the time is over is not late"
-        for _ in range(5):
-            await asyncio.sleep(0)
-        assert len(looks) == 20
-        assert await done == {"late"}
-
-    asyncio.run(scenario())
-
-
-def test_those_that_are_not_done_when_the_wait_ends_are_late() -> None:
-    async def scenario() -> None:
-        there = {"t0"}
-        waits: Purgatory[object] = Purgatory("topic", Timers(ManualClock(), asyncio.get_running_loop().call_later))
-        waiting = {name: lambda name=name: name in there for name in NAMES[:3]}
-        done = asyncio.ensure_future(wait_for_topics(waits, waiting, 1000))
-        await asyncio.sleep(0)
-        there.add("t1")
-        waits.check_and_complete("t1")
-        waits.check_and_complete("t2")  # mentioned, and not done
-        waits.close()
-        assert await done == {"t2"}
+        clock = ManualClock()
+        topic, turn = Leaders(clock), Turn(clock)
+        topic.leaders = {0: 1}
+        waits = purgatory(clock)
+        for timeout_ms in (0, -1):
+            assert await wait_for_leaders(waits, cache_of({"t": topic}), {"t": [0]}, timeout_ms, turn) == {"t"}
+            assert await wait_for_topics(waits, ["t"], lambda _: True, timeout_ms, turn) == {"t"}
+        assert topic.looks == []
 
     asyncio.run(scenario())
