@@ -43,7 +43,7 @@ async def handle(node: Node, context: RequestContext, request: ElectLeadersReque
             elif request.topic_partitions is not None or outcome.code is not _NOT_NEEDED:
                 refused[partition] = outcome
     left_ms = deadline_ms - node.clock.monotonic_ms()
-    late = await wait_for_leaders(node.election_waits, node.metadata, elected, left_ms)
+    late = await wait_for_leaders(node.election_waits, node.metadata, elected, left_ms, Turn(node.clock))
     done: dict[TopicPartition, KafkaError | None] = dict.fromkeys(elected)
     done.update(dict.fromkeys(late, KafkaError(ErrorCode.REQUEST_TIMED_OUT)))
     done.update(refused)

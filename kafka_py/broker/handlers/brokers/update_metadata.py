@@ -44,8 +44,10 @@ async def handle(node: Node, context: RequestContext, request: UpdateMetadataReq
             await turn.maybe_yield()
             if waited_for == THE_CLUSTER or waited_for in mentioned:
                 node.topic_waits.check_and_complete(waited_for)
-        for partition in node.election_waits.watched_keys():
-            node.election_waits.check_and_complete(partition)
+        if node.election_waits.delayed:
+            for partition, _ in update.partitions:
+                await turn.maybe_yield()
+                node.election_waits.check_and_complete(partition)
     if not context.is_logged:  # else the request log still needs it
         await release(update.partitions)
         for states in request.topic_states:
