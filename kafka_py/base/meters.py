@@ -108,9 +108,11 @@ class MetricTable:
     def settle(self) -> None:
         """What was only noted down on the hot path is counted now; called before a tick and before a reading."""
 
-    def tick(self, now_ms: float) -> None:
+    def ticking(self, now_ms: float) -> Iterator[None]:
+        """A window is over: moves the averages on, row by row, for those who have something else to do in between."""
         self.settle()
         for row in self.rows():
+            yield
             row.tick(self, now_ms)
 
     def counting(self) -> Generator[None, None, Mapping[str, Value]]:
@@ -173,8 +175,8 @@ class Fleet(MetricTable):
         """The rows."""
         return [row for row in self.ROWS.values() if isinstance(row, Gauge)]
 
-    def tick(self, now_ms: float) -> None:
-        pass
+    def ticking(self, now_ms: float) -> Iterator[None]:
+        yield from ()
 
     def read(self) -> Iterator[Reading]:
         gauges = self.gauges()
@@ -232,11 +234,10 @@ class MetricRegistry:
             pass
 
     def ticking(self) -> Iterator[None]:
-        """`tick` table by table, for those who have something else to do in between."""
+        """`tick` row by row, for those who have something else to do in between."""
         now_ms = self.clock.monotonic_ms()
         for table in self.tables():
-            table.tick(now_ms)
-            yield
+            yield from table.ticking(now_ms)
 
     def read(self) -> Iterator[Reading]:
         """Every bean with its present values."""

@@ -185,6 +185,15 @@ def test_a_timer_is_a_histogram_with_a_rate(registry: MetricRegistry, clock: Clo
     assert (values["Count"], values["OneMinuteRate"], values["Max"]) == (10, 2.0, 2)
 
 
+def test_others_have_the_loop_before_each_row_of_a_table_is_moved_on(registry: MetricRegistry, clock: Clock) -> None:
+    metrics = TopicMetrics(registry)
+    metrics.bytes_in += 500
+    clock.now += 5_000
+    steps = metrics.ticking(clock.now)
+    assert sum(1 for _ in steps) == len(metrics.rows()) > 1
+    assert beans(registry)["kafka.server:type=BrokerTopicMetrics,name=BytesInPerSec"]["OneMinuteRate"] == 100
+
+
 def test_attributes_of_one_bean(registry: MetricRegistry, clock: Clock) -> None:
     metrics = SocketMetrics(registry, listener="PLAINTEXT")
     metrics.requests += 60
