@@ -36,7 +36,7 @@ PHASES = {"before": before_scripts, "during": during_scripts, "after": request_s
 CONTROL = {"valid": valid_scripts}
 """The same with nothing changed: what another user waits for who has a busy neighbour."""
 LOGGED_IN = ("after", "valid")
-WITH, ALONE, BUSY = "with changed frames", "alone", "on a busy machine"
+WITH, ALONE, BUSY = "meanwhile", "alone", "on a busy machine"
 WITH_S, ALONE_S = 20.0, 3.0
 """How long the other user is measured, in turn."""
 SETTLE_S = 0.3

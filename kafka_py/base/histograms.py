@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from operator import mul
 
 TICK_SECONDS = 5.0
-_WEIGHTS = {minutes: 1.0 - math.exp(-TICK_SECONDS / 60.0 / minutes) for minutes in (1, 5, 15)}
+_SPANS_S = (60.0, 300.0, 900.0)
 _DECAY_PER_TICK = math.exp(-0.015 * TICK_SECONDS)
 """Values weigh half after 46 s, as in the ExponentiallyDecayingReservoir of yammer metrics (alpha 0.015)."""
 _NEGLIGIBLE = 1e-5
@@ -25,23 +25,24 @@ _MOST_BUCKETS = 512
 class EventRates:
     """How fast a count grows: per second since the start, and as 1, 5 and 15 minute moving averages."""
 
-    __slots__ = ("_averages", "_last_count", "_started_ms")
+    __slots__ = ("_averages", "_last_count", "_last_ms", "_started_ms")
 
     def __init__(self, now_ms: float) -> None:
-        self._started_ms = now_ms
+        self._started_ms = self._last_ms = now_ms
         self._last_count = 0
         self._averages: list[float] | None = None
 
-    def tick(self, count: int) -> None:
-        """Called every five seconds with the count as it is."""
-        rate = (count - self._last_count) / TICK_SECONDS
-        self._last_count = count
+    def tick(self, count: int, now_ms: float) -> None:
+        """Called every five seconds, or later where there is much to do, with the count as it is."""
+        seconds = max((now_ms - self._last_ms) / 1000.0, TICK_SECONDS)  # the first time may come sooner
+        rate = (count - self._last_count) / seconds
+        self._last_count, self._last_ms = count, now_ms
         if self._averages is None:
-            self._averages = [rate] * len(_WEIGHTS)
+            self._averages = [rate] * len(_SPANS_S)
         else:
             self._averages = [
-                average + weight * (rate - average)
-                for average, weight in zip(self._averages, _WEIGHTS.values(), strict=True)
+                average + (1.0 - math.exp(-seconds / span_s)) * (rate - average)
+                for average, span_s in zip(self._averages, _SPANS_S, strict=True)
             ]
 
     def read(self, count: int, now_ms: float) -> dict[str, float]:

@@ -108,12 +108,13 @@ class MetricTable:
     def settle(self) -> None:
         """What was only noted down on the hot path is counted now; called before a tick and before a reading."""
 
-    def ticking(self, now_ms: float) -> Iterator[None]:
+    def ticking(self) -> Iterator[None]:
         """A window is over: moves the averages on, row by row, for those who have something else to do in between."""
         self.settle()
+        clock = self.registry.clock
         for row in self.rows():
             yield
-            row.tick(self, now_ms)
+            row.tick(self, clock.monotonic_ms())
 
     def counting(self) -> Generator[None, None, Mapping[str, Value]]:
         """Counts what a gauge would count by a look at all of very many things.
@@ -175,7 +176,7 @@ class Fleet(MetricTable):
         """The rows."""
         return [row for row in self.ROWS.values() if isinstance(row, Gauge)]
 
-    def ticking(self, now_ms: float) -> Iterator[None]:
+    def ticking(self) -> Iterator[None]:
         yield from ()
 
     def read(self) -> Iterator[Reading]:
@@ -235,9 +236,8 @@ class MetricRegistry:
 
     def ticking(self) -> Iterator[None]:
         """`tick` row by row, for those who have something else to do in between."""
-        now_ms = self.clock.monotonic_ms()
         for table in self.tables():
-            yield from table.ticking(now_ms)
+            yield from table.ticking()
 
     def read(self) -> Iterator[Reading]:
         """Every bean with its present values."""

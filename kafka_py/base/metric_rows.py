@@ -97,7 +97,7 @@ class Rate(_IntegerRow):
     def tick(self, table: MetricTable, now_ms: float) -> None:
         count = table.__dict__.get(self.attribute, 0)
         if count or self in table.__dict__.get("_rates", ()):
-            table.rates_of(self).tick(count)
+            table.rates_of(self).tick(count, now_ms)
 
 
 class Gauge(MetricRow):
@@ -194,7 +194,7 @@ class Timing(Distribution):
         super().tick(table, now_ms)
         histogram = table.__dict__.get(self.attribute)
         if histogram is not None:
-            table.rates_of(self).tick(histogram.count)
+            table.rates_of(self).tick(histogram.count, now_ms)
 
 
 class Total(_IntegerRow):

@@ -37,7 +37,7 @@ LOADING_TURN_MS = 2.0
 """How long this work holds the loop before it yields."""
 RECORDS_AT_ONCE = 200
 """Records that are processed between two readings of the clock."""
-SETTLE_EVERY = 4_000
+SETTLE_EVERY = 1_200
 """After so many records, the objects made of them are excluded from garbage collection: before the collector looks at
 them for the first time (GARBAGE_THRESHOLDS of cli/server_start.py), for none of them is garbage."""
 _STEPS_TO_SETTLE = 1000

@@ -13,12 +13,12 @@ import socket
 from collections.abc import Callable
 
 from kafka_py.net.endpoints import Endpoint, bracketed
-from kafka_py.net.event_loop.turns import LoopTurns
 from kafka_py.net.network import ListeningSocket, Network
 
 ACCEPTS_A_TURN = 512
-"""New connections taken before others get their turn, if its time allows. The system's queue of a listener is one for
-all addresses, so it is emptied faster than the connections that were in it are served."""
+ACCEPT_TURN_S = 0.002
+"""New connections taken before others get their turn, and for how long. The system's queue of a listener is one for all
+addresses, so it is emptied faster than the connections that were in it are served."""
 OUT_OF_FILES_PAUSE_MS = 500
 
 _log = logging.getLogger(__name__)
@@ -43,9 +43,9 @@ class Listener:
 
     def __init__(
         self, endpoint: Endpoint, loop: asyncio.AbstractEventLoop, network: Network, admit: Admit, on_accept: OnAccept,
-        *, urgent: set[int], turns: LoopTurns,
+        *, urgent: set[int], now_s: Callable[[], float],
     ) -> None:  # fmt: skip
-        """urgent: gets the descriptor while the port is bound, see loop.py."""
+        """urgent: gets the descriptor while the port is bound, see loop.py. now_s: the monotonic time."""
         self.endpoint = endpoint
         self.port = endpoint.port
         """The bound one, once bound."""
@@ -54,7 +54,7 @@ class Listener:
         self._admit = admit
         self._on_accept = on_accept
         self._urgent = urgent
-        self._turns = turns
+        self._now_s = now_s
         self._socket: ListeningSocket | None = None
         self._accepts = False
         self._retry: asyncio.TimerHandle | None = None
@@ -98,9 +98,9 @@ class Listener:
             self._retry = self._loop.call_later(delay_ms / 1000.0, self.resume)
 
     def _on_acceptable(self) -> None:
-        share = self._turns.share()
+        ends_s = self._now_s() + ACCEPT_TURN_S
         for number in range(ACCEPTS_A_TURN):
-            if self._socket is None or (number and share.is_over()):
+            if self._socket is None or (number and self._now_s() >= ends_s):
                 return
             delay_ms = self._admit()
             if delay_ms is None or delay_ms > 0:

@@ -99,7 +99,7 @@ class SocketServer:
         self._clock = clock
         self._service = service
         waiting = UnauthenticatedConnections(options.max_unauthenticated_connections, chance or Chance())
-        self._turns = turns = LoopTurns(loop, clock.monotonic_s, watch)
+        turns = LoopTurns(loop, clock.monotonic_s, watch)
         self._stages = Stages(loop, clock, service.on_request, waiting, turns)
         self._file_buffer = FileBuffer()
         self._buffer_bytes = (
@@ -148,7 +148,7 @@ class SocketServer:
             return Listener(
                 endpoint, self._loop, self._network,
                 lambda: self._admit(served), lambda *accepted: self._accept(served, *accepted),
-                urgent=set() if self.watch is None else self.watch.urgent, turns=self._turns,
+                urgent=set() if self.watch is None else self.watch.urgent, now_s=self._clock.monotonic_s,
             )  # fmt: skip
 
         name = endpoint.listener_name

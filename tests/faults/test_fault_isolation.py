@@ -594,7 +594,7 @@ async def one_table_whose_averages_fail_leaves_the_others_alone(
     first, second = Things(registry, thing="first"), Things(registry, thing="second")
     ticked: list[MetricTable] = []
 
-    def ticking(table: MetricTable, _: float) -> Iterator[None]:
+    def ticking(table: MetricTable) -> Iterator[None]:
         yield
         if table is first:
             raise Unforeseen

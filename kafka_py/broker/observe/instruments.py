@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from kafka_py.broker.observe.tracing.exporting import SpanExport
 
 _AVERAGES = "averages of metrics"
-_TICK_SLICE_S = 0.000_1
-"""The averages are moved on for so long in a turn of the loop: nobody waits for them."""
 
 
 class Observation:
@@ -93,14 +91,12 @@ class Observation:
     def _tick(self) -> None:
         """Updates the moving averages, in slices because there may be thousands; one round at a time."""
         if self._ticking is None or self._ticking.done():
-            work = in_slices(self._tick_tables(), self._clock.monotonic_s, _TICK_SLICE_S)
-            self._ticking = self._supervisor.spawn(work, _AVERAGES)
+            self._ticking = self._supervisor.spawn(in_slices(self._tick_tables(), self._clock.monotonic_s), _AVERAGES)
 
     def _tick_tables(self) -> Iterator[None]:
-        now_ms = self._clock.monotonic_ms()
         for table in self._averages.ready(self._registry.tables()):
             with self._averages.guard(table):
-                yield from table.ticking(now_ms)
+                yield from table.ticking()
             yield
 
     async def close(self) -> None:

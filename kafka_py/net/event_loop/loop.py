@@ -39,7 +39,7 @@ class LoopWatch:
     now_s: the monotonic time. idle_ns: how long it waited, ever.
     woke_s: when the present turn began; None where the loop does not say it.
     others_wait: whether there is something to do besides the callback that asks: another one, put off or not, a timer
-        that is due, a descriptor; True where it is not known.
+        that is due, a descriptor, also that of the asker; True where it is not known.
     call_last: has a callback called in the next turn, after the descriptors that become ready until then and before
         timers that are due; None where the loop cannot do that.
     urgent: descriptors whose readers are called in every turn while too many others are ready for one turn. They may be

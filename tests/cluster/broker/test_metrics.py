@@ -170,7 +170,7 @@ async def test_scrapes_at_once_are_bounded(broker: LocalBroker) -> None:
 
 @on_broker(metrics_http_port=0)
 async def test_a_scrape_of_a_thousand_partitions_is_quick_and_holds_nobody_up(broker: LocalBroker) -> None:
-    """A guard against work in one piece: some 15 ms in turns of 2 ms, of processor time.
+    """A guard against work in one piece: some 15 ms in turns, of processor time.
 
     benchmarks/loop_holds.py measures them; on a machine that other tests share they may take several times that.
     """

@@ -137,6 +137,53 @@ def test_moving_averages_follow_the_count(registry: MetricRegistry, clock: Clock
     assert values["EventType"] == "bytes"
 
 
+def test_a_window_that_ends_late_is_as_long_as_it_was(registry: MetricRegistry, clock: Clock) -> None:
+    metrics = TopicMetrics(registry)
+    for seconds in (5, 12, 20, 5, 7):
+        clock.now += seconds * 1000
+        metrics.bytes_in += seconds * 100
+        registry.tick()
+        values = beans(registry)["kafka.server:type=BrokerTopicMetrics,name=BytesInPerSec"]
+        assert [values[f"{name}MinuteRate"] for name in ("One", "Five", "Fifteen")] == pytest.approx([100] * 3)
+    clock.now += 60_000
+    registry.tick()
+    values = beans(registry)["kafka.server:type=BrokerTopicMetrics,name=BytesInPerSec"]
+    assert values["OneMinuteRate"] == pytest.approx(100 / math.e)
+
+
+def test_the_first_window_of_a_new_table_may_be_short(registry: MetricRegistry, clock: Clock) -> None:
+    metrics = TopicMetrics(registry)
+    metrics.bytes_in += 1
+    clock.now += 1
+    registry.tick()
+    assert beans(registry)["kafka.server:type=BrokerTopicMetrics,name=BytesInPerSec"]["OneMinuteRate"] == 1 / 5
+
+
+def test_what_was_only_noted_down_is_in_the_averages(registry: MetricRegistry, clock: Clock) -> None:
+    class Noted(TopicMetrics):
+        def settle(self) -> None:
+            self.bytes_in = 500
+
+    Noted(registry)
+    clock.now += 5_000
+    registry.tick()
+    assert beans(registry)["kafka.server:type=BrokerTopicMetrics,name=BytesInPerSec"]["OneMinuteRate"] == 100
+
+
+def test_each_row_is_moved_on_at_its_own_time(registry: MetricRegistry, clock: Clock) -> None:
+    metrics = SocketMetrics(registry)
+    for _ in range(3):
+        started_ms = float(clock.now)
+        for _ in metrics.ticking():
+            clock.now += 4_000  # other work
+            metrics.requests += 4_000
+        rest_ms = round(30_000 - (clock.now - started_ms))
+        clock.now += rest_ms
+        metrics.requests += rest_ms
+    values = beans(registry)["kafka.server:type=socket-server-metrics"]
+    assert values["request-rate"] == pytest.approx(1000, rel=1e-3)
+
+
 def test_a_histogram_knows_extremes_mean_and_percentiles(registry: MetricRegistry) -> None:
     metrics = RequestMetrics(registry, request="Fetch")
     for value in range(1, 1001):
@@ -189,7 +236,7 @@ def test_others_have_the_loop_before_each_row_of_a_table_is_moved_on(registry: M
     metrics = TopicMetrics(registry)
     metrics.bytes_in += 500
     clock.now += 5_000
-    steps = metrics.ticking(clock.now)
+    steps = metrics.ticking()
     assert sum(1 for _ in steps) == len(metrics.rows()) > 1
     assert beans(registry)["kafka.server:type=BrokerTopicMetrics,name=BytesInPerSec"]["OneMinuteRate"] == 100
 
