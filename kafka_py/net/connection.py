@@ -33,10 +33,10 @@ class Connection:
     """One accepted socket. All times are the loop's; everything happens on it."""
 
     __slots__ = (
-        "_backlog", "_backlog_since_s", "_began_s", "_busy_until_s", "_early", "_flushing_soon", "_head", "_in_turn",
-        "_long_polls", "_mutes", "_next_slot", "_notes", "_reads", "_ready", "_receiver", "_resuming", "_sender",
+        "_backlog", "_began_s", "_busy_until_s", "_early", "_flushing_soon", "_head", "_in_turn",
+        "_long_polls", "_next_slot", "_notes", "_reads", "_ready", "_receiver", "_resuming", "_sender",
         "_services", "_transport", "_waiting", "_waiting_bytes", "_writes", "batch_trust", "blocked", "budgets",
-        "client_software", "closed", "fileno", "id", "is_active", "last_active_ms", "listener_name", "metrics",
+        "client_software", "closed", "fileno", "id", "is_active", "last_active_ms", "listener_name", "metrics", "mutes",
         "on_request", "peer_host", "peer_port", "principal", "read_s", "security_protocol", "stage",
     )  # fmt: skip
 
@@ -71,7 +71,7 @@ class Connection:
         self._waiting: dict[int, int] = {}  # slot -> size of requests that were not answered at once
         self._waiting_bytes = 0
         self._backlog: list[bytearray] = []  # requests that were read, but exceed the bounds or this turn
-        self._backlog_since_s = self._busy_until_s = 0.0
+        self._busy_until_s = 0.0
         self.read_s = 0.0
         """When the requests that are being handled were read, by the clock of the services."""
         self.client_software = UNKNOWN_SOFTWARE
@@ -79,7 +79,7 @@ class Connection:
         """What the produce handler notes about the batches of this connection; None before the first."""
         self.budgets: Any = None  # what quotas note about it
         self.closed = self._in_turn = self._flushing_soon = self._resuming = self._reads = self._writes = False
-        self._mutes = 0
+        self.mutes = 0
 
     def __repr__(self) -> str:
         return f"<Connection {self.id}>"
@@ -132,8 +132,8 @@ class Connection:
             for number, frame in enumerate(frames):
                 slot = self._next_slot
                 is_over = number and share is not None and (number == TURN_REQUESTS or share.is_over())
-                if is_over or ((self._waiting or self._mutes) and self._is_over_bounds()):
-                    self._backlog_since_s, self._backlog = self.read_s, frames[number:]
+                if is_over or ((self._waiting or self.mutes) and self._is_over_bounds()):
+                    self._backlog = frames[number:]
                     self._services.queued += self._counted
                     break
                 self._next_slot = slot + 1
@@ -163,7 +163,6 @@ class Connection:
         if not self.closed:
             self._services.queued -= self._counted
             frames, self._backlog = self._backlog, []
-            self.read_s = self._backlog_since_s
             self._take(frames)
 
     # ---- out
@@ -292,7 +291,7 @@ class Connection:
     def _is_over_bounds(self) -> bool:
         """Whether no further request may be handled. Never while all are answered and it is not muted."""
         full = self._next_slot - self._head >= MOST_REQUESTS or self._waiting_bytes >= MOST_REQUEST_BYTES
-        return full or self._mutes > 0
+        return full or self.mutes > 0
 
     def _may_take_more(self) -> bool:
         if self._is_over_bounds():
@@ -312,11 +311,11 @@ class Connection:
     def mute(self) -> None:
         """Handle no further requests until `unmute`; calls nest. For quotas and authentication."""
         self._services.queued -= self._counted
-        self._mutes += 1
+        self.mutes += 1
         self._read(False)
 
     def unmute(self) -> None:
-        self._mutes -= 1
+        self.mutes -= 1
         self._services.queued += self._counted
         if not self._in_turn and not self._flushing_soon and not self.closed:
             self._flushing_soon = True
@@ -325,7 +324,7 @@ class Connection:
     @property
     def _counted(self) -> int:
         """How many of its requests the services count as queued: none while it is muted, which must delay no other."""
-        return 0 if self._mutes else len(self._backlog)
+        return 0 if self.mutes else len(self._backlog)
 
     # ---- end
 

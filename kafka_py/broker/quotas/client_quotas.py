@@ -89,12 +89,11 @@ class ClientQuotas:
             callback, self._when_on = self._when_on, None
             callback()
 
-    def on_cluster_metadata(self, cluster: object) -> None:
-        """Tells a plug-in that the metadata cache has changed."""
+    def on_cluster_metadata(self, cluster: object) -> Generator[None, None, None]:
+        """Tells a plug-in that the metadata cache has changed, and takes over its limits in steps (base/turns.py)."""
         if self._callback is not None and self._callback.update_cluster_metadata(cluster):
             for manager in self.managers:
-                for _ in manager.resetting_limits():
-                    pass
+                yield from manager.resetting_limits()
 
     def removing_idle(self, now_ms: float) -> Generator[None, None, None]:
         """Removes budgets that are idle, in steps."""

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import types
 from collections.abc import Callable, Coroutine, Generator
+from functools import partial
 from typing import Any
 
 from kafka_py.base.errors import ErrorCode, KafkaError
@@ -193,7 +194,7 @@ class Dispatcher:
         task = self._spawn(self._finish(context, request, coroutine, waits_for))
         if is_in_order:
             context.connection.mute()
-            task.add_done_callback(lambda _: context.connection.unmute())
+            task.add_done_callback(partial(_unmute, context.connection))
 
     async def _finish(
         self, context: RequestContext, request: Any, coroutine: Coroutine[Any, Any, Any], waits_for: Any
@@ -330,6 +331,11 @@ class Dispatcher:
             task.cancel()
         if self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+def _unmute(connection: ClientConnection, task: asyncio.Task[None]) -> None:
+    if not task.cancelled():  # at shutdown nothing more is handled
+        connection.unmute()
 
 
 @types.coroutine

@@ -29,6 +29,7 @@ class IdleConnection(Protocol):
     closed: bool
     is_active: bool
     last_active_ms: float
+    mutes: int
 
     @property
     def unanswered(self) -> int: ...
@@ -61,12 +62,14 @@ class IdleSweeps:
         self._go_on(iter(list(self._connections.values())))
 
     def _go_on(self, remaining: Iterator[IdleConnection]) -> None:
-        """Closes what had no traffic; a connection that waits for our answer is not idle."""
+        """Closes what had no traffic; a connection that waits for our answer is not idle, unless it is muted: whether
+        its client is there is not seen then.
+        """
         now_ms = self._clock.monotonic_ms()
         oldest_ms, ends_ms = now_ms - self._max_idle_ms(), now_ms + SWEEP_TURN_MS
         passed = 0
         for connection in remaining:
-            if connection.is_active or connection.unanswered:
+            if connection.is_active or (connection.unanswered and not connection.mutes):
                 connection.is_active = False
                 connection.last_active_ms = now_ms
                 passed += 1

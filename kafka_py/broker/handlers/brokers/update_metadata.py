@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
-from kafka_py.base.turns import Turn, release
+from kafka_py.base.turns import Turn, release, take_in_turns
 from kafka_py.broker.handlers.brokers.leader_and_isr import check_broker_epoch
 from kafka_py.broker.metadata.metadata_cache import BrokerAddress, CachedPartition, LiveBroker, MetadataUpdate
 from kafka_py.broker.metadata.topic_waits import THE_CLUSTER
@@ -38,12 +38,12 @@ async def handle(node: Node, context: RequestContext, request: UpdateMetadataReq
             node.replicas.metrics.drop_topic(topic)
         node.coordinators.topics_deleted(gone)
         node.deletion.check_all()
-        node.quotas.on_cluster_metadata(node.metadata)
         turn = Turn(node.clock)
         for waited_for in node.topic_waits.watched_keys():
             await turn.maybe_yield()
             if waited_for == THE_CLUSTER or waited_for in mentioned:
                 node.topic_waits.check_and_complete(waited_for)
+        await take_in_turns(node.quotas.on_cluster_metadata(node.metadata), turn)
         if node.election_waits.delayed:
             for partition, _ in update.partitions:
                 await turn.maybe_yield()

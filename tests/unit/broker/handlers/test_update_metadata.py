@@ -52,7 +52,7 @@ def node_with(topic_waits: Waits, election_waits: Waits) -> Node:
             metadata=MetadataCache(),
             coordinators=SimpleNamespace(topics_deleted=accept),
             deletion=SimpleNamespace(check_all=accept),
-            quotas=SimpleNamespace(on_cluster_metadata=accept),
+            quotas=SimpleNamespace(on_cluster_metadata=lambda _: iter(())),
             clock=ManualClock(),
             topic_waits=topic_waits,
             election_waits=election_waits,
@@ -102,6 +102,9 @@ def test_only_the_topics_and_partitions_of_the_update_are_checked_in_turns(monke
         assert topics.checked == ["", "t"]
         assert elections.checked == [TopicPartition("t", number) for number in mentioned]
         assert asked[-1] == len(topics.keys) + len(mentioned)
+        only = Waits(TopicPartition("t", 100))
+        await update_metadata.handle(node_with(Waits(), only), cast(RequestContext, context), request)
+        assert only.checked == only.keys, "a single one that waits"
         await update_metadata.handle(node_with(Waits(), Waits()), cast(RequestContext, context), request)
         assert asked[-1] == 0, "nothing waits"
 

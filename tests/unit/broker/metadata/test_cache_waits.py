@@ -103,6 +103,20 @@ def test_a_key_that_is_reported_several_times_is_looked_at_once() -> None:
     run(scenario)
 
 
+def test_a_key_that_is_done_may_be_reported_again() -> None:
+    async def scenario() -> None:
+        world = World()
+        done = world.wait(["a", "b"])
+        await rest()
+        for name in ("a", "a", "b"):
+            world.there.add(name)
+            world.waits.check_and_complete(name)
+            await rest()
+        assert await done == set()
+
+    run(scenario)
+
+
 def test_a_key_that_is_not_done_is_looked_at_when_it_is_reported_and_not_before() -> None:
     async def scenario() -> None:
         world = World()

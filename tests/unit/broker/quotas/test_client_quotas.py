@@ -396,7 +396,7 @@ def test_a_plug_in_names_budgets_and_limits() -> None:
     assert charge(clients.produce, ALICE, "other", 1_000_000, 0.0) == 0
     plugin.limits["team"], plugin.is_reset = 5000.0, True
     assert charge(clients.produce, ALICE, "team-1", 0, 0.0) == 0
-    clients.on_cluster_metadata(None)
+    run(clients.on_cluster_metadata(None))
     assert charge(clients.produce, ALICE, "team-1", 0, 0.0) > 0
     run(clients.applying(QuotaEntity("a%20b", "<default>"), {"request_percentage": "5.0"}))
     assert ("Request", {"user": "a b", "client-id": None}, 5.0) in plugin.changes
@@ -420,7 +420,7 @@ def test_a_plug_in_that_raises_limits_nobody_and_is_logged_once_a_failure(caplog
         assert charge(clients.produce, ALICE, f"c{number}", 1_000_000, 0.0) == 0
     assert [budget.tags for budget in clients.produce.budgets][:1] == [(("user", "alice"), ("client-id", "c0"))]
     run(clients.applying(CLIENT, {"producer_byte_rate": "5"}))
-    clients.on_cluster_metadata(None)
+    run(clients.on_cluster_metadata(None))
     clients.close()
     methods = [record.args[0] for record in caplog.records if isinstance(record.args, tuple)]
     assert sorted(map(str, methods)) == [

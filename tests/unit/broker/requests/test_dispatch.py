@@ -13,7 +13,7 @@ from kafka_py.broker.requests import dispatch
 from kafka_py.broker.requests.dispatch import Dispatcher
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, EncodedResponse, RequestContext
 from kafka_py.broker.requests.routes import ROUTES, Route
-from kafka_py.broker.requests.service import ApiService
+from kafka_py.broker.requests.service import DONE_IN_ORDER, ApiService
 from kafka_py.net.endpoints import SecurityProtocol
 from kafka_py.net.principal import ANONYMOUS, Principal
 from kafka_py.security.acls.authorization import ALLOW_ALL
@@ -24,6 +24,7 @@ from kafka_py.wire.frames import decode_response, encode_request, encode_respons
 from kafka_py.wire.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
 from kafka_py.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kafka_py.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
+from kafka_py.wire.messages.delete_topics import DeleteTopicsRequest
 from kafka_py.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kafka_py.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from kafka_py.wire.messages.metadata import (
@@ -220,6 +221,29 @@ def test_later_requests_wait_for_a_change_of_the_cluster_but_for_no_other_reques
         ApiKey.HEARTBEAT: (HEARTBEAT, ok()),
     }[key]  # fmt: skip
     assert asyncio.run(main()) == [int(key is not ApiKey.HEARTBEAT), 0]
+
+
+def test_a_change_that_is_cancelled_at_shutdown_leaves_those_behind_it_unhandled(broker: Broker) -> None:
+    async def main() -> int:
+        async def waiting(*_: Any) -> None:
+            await asyncio.Event().wait()
+
+        broker.serve(ApiKey.DELETE_TOPICS, waiting)
+        broker.send(DeleteTopicsRequest(topic_names=["t"], timeout_ms=1000), 3)
+        await asyncio.sleep(0)
+        await broker.dispatcher.drain()
+        await asyncio.sleep(0)
+        return broker.client.mutes
+
+    assert asyncio.run(main()) == 1
+
+
+def test_which_requests_are_done_in_order() -> None:
+    assert sorted(key.name for key in DONE_IN_ORDER) == [
+        "ALTER_CLIENT_QUOTAS", "ALTER_CONFIGS", "ALTER_PARTITION_REASSIGNMENTS", "ALTER_USER_SCRAM_CREDENTIALS",
+        "CREATE_ACLS", "CREATE_PARTITIONS", "CREATE_TOPICS", "DELETE_ACLS", "DELETE_TOPICS",
+        "INCREMENTAL_ALTER_CONFIGS",
+    ]  # fmt: skip
 
 
 def test_an_error_while_waiting_is_answered_too(broker: Broker) -> None:

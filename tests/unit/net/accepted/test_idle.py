@@ -18,6 +18,7 @@ class Peer:
         self.closed = self.is_active = False
         self.last_active_ms = world.clock.monotonic_ms()
         self.unanswered = 0
+        self.mutes = 0
 
     def close(self, reason: str) -> None:
         self.world.clock.advance(self.world.close_ms)
@@ -64,22 +65,22 @@ class World:
 
 
 def test_only_connections_without_traffic_for_that_long_are_closed() -> None:
-    world = World(4)
-    active, waiting, quiet, late = world.connections.values()
-    active.is_active, waiting.unanswered = True, 1
+    world = World(5)
+    active, waiting, quiet, late, muted = world.connections.values()
+    active.is_active, waiting.unanswered, muted.unanswered, muted.mutes = True, 1, 1, 1
     late.last_active_ms = 1_000.0
     world.sweeps.start()
     for _ in range(16):
         assert world.turn() == 100
     assert world.closed == []
     world.turn()
-    assert world.closed == [quiet.id]
+    assert world.closed == [quiet.id, muted.id]
     waiting.unanswered = 0
     world.turn()
-    assert world.closed == [quiet.id, active.id]
+    assert world.closed == [quiet.id, muted.id, active.id]
     while world.connections:
         world.turn()
-    assert world.closed == [quiet.id, active.id, late.id, waiting.id]
+    assert world.closed == [quiet.id, muted.id, active.id, late.id, waiting.id]
     assert world.clock.monotonic_ms() == 3_400.0
     world.sweeps.close()
     assert world.due == []
