@@ -88,8 +88,9 @@ async def wait_until_done(
             await turn.maybe_yield()
             operations.append(DelayedChange(some, is_done))
             purgatory.try_complete_else_watch(operations[-1], some, timeout_ms)
-        for operation in operations:
-            late |= await operation.finish(turn)
+        # All at once: what a key waits for may be there for a short time only.
+        for unfinished in await asyncio.gather(*(operation.finish(turn) for operation in operations)):
+            late |= unfinished
     finally:  # the request may be cancelled, and a look may raise
         for operation in operations:
             operation.complete()

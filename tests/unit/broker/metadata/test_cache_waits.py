@@ -103,6 +103,22 @@ def test_a_key_that_is_reported_several_times_is_looked_at_once() -> None:
     run(scenario)
 
 
+def test_a_key_of_a_later_operation_that_is_done_for_a_short_time_is_done() -> None:
+    async def scenario() -> None:
+        world = World()
+        done = world.wait(NAMES)
+        await rest()
+        for name in NAMES[1:]:
+            world.there.add(name)
+            world.waits.check_and_complete(name)
+        await world.until_looked(2 * len(NAMES) - 1)
+        world.there.clear()
+        world.clock.advance(TIMEOUT_MS)
+        assert await done == {NAMES[0]}
+
+    run(scenario)
+
+
 def test_a_key_that_is_done_may_be_reported_again() -> None:
     async def scenario() -> None:
         world = World()
