@@ -8,9 +8,9 @@ random values and bytes of every API in every version, by a user who may do what
 batches. A frame counts when the broker has answered it or a later one, or has closed the connection because of it.
 Another user writes records and asks for metadata meanwhile; for a part of the time it is alone, and for another one
 beside processes that keep all processors busy and send nothing, because changed frames keep them busy too. The phase
-`valid` sends the requests of an honest client in the same way, for comparison. What the
-dispatcher alone is fed with is `python -m kafka_py.testing.fuzz`. Prints lines for people; it is an error if the broker
-ends, logs an error, or does not have all records of the other user. The short form is tests/system/test_live_fuzz.py.
+`valid` sends the requests of an honest client in the same way, for comparison. What the dispatcher alone is fed with is
+`python -m kafka_py.testing.fuzz`. Prints lines for people; it is an error if the broker ends, logs an error, or does not
+have all records of the other user. The short form is tests/system/test_live_fuzz.py.
 """
 
 from __future__ import annotations
@@ -78,9 +78,7 @@ def run_phase(
     """Sends so many frames, or as many as go before SIGINT. Raises what has ended the broker or one of the clients."""
     opening = login(USER, PASSWORD) if name in LOGGED_IN else b""
     make = PHASES.get(name) or CONTROL[name]
-    generator = Generator(
-        Order(make, scripts, opening, target.port, target.tls_port, seed, pace.at_once, pace.rate)
-    )
+    generator = Generator(Order(make, scripts, opening, target.port, target.tls_port, seed, pace.at_once, pace.rate))
     good = GoodClient(target.port)
     spinners = Spinners()
     good.start()

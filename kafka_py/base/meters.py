@@ -231,13 +231,9 @@ class MetricRegistry:
 
     def tick(self) -> None:
         """Move all averages on: a window is over."""
-        for _ in self.ticking():
-            pass
-
-    def ticking(self) -> Iterator[None]:
-        """`tick` row by row, for those who have something else to do in between."""
         for table in self.tables():
-            yield from table.ticking()
+            for _ in table.ticking():
+                pass
 
     def read(self) -> Iterator[Reading]:
         """Every bean with its present values."""

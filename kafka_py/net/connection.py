@@ -33,8 +33,8 @@ class Connection:
     """One accepted socket. All times are the loop's; everything happens on it."""
 
     __slots__ = (
-        "_backlog", "_began_s", "_busy_until_s", "_early", "_flushing_soon", "_head", "_in_turn",
-        "_long_polls", "_next_slot", "_notes", "_reads", "_ready", "_receiver", "_resuming", "_sender",
+        "_backlog", "_began_s", "_busy_until_s", "_early", "_flushing_soon", "_head", "_in_turn", "_long_polls",
+        "_next_slot", "_notes", "_reads", "_ready", "_receiver", "_resuming", "_sender",
         "_services", "_transport", "_waiting", "_waiting_bytes", "_writes", "batch_trust", "blocked", "budgets",
         "client_software", "closed", "fileno", "id", "is_active", "last_active_ms", "listener_name", "metrics", "mutes",
         "on_request", "peer_host", "peer_port", "principal", "read_s", "security_protocol", "stage",
@@ -309,7 +309,7 @@ class Connection:
         self._receiver.max_bytes = self._services.max_request_bytes if max_bytes is None else max_bytes
 
     def mute(self) -> None:
-        """Handle no further requests until `unmute`; calls nest. For quotas and authentication."""
+        """Handle no further requests until `unmute`; calls nest. For quotas, authentication and requests done in order."""
         self._services.queued -= self._counted
         self.mutes += 1
         self._read(False)
