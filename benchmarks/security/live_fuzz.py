@@ -9,8 +9,8 @@ batches. A frame counts when the broker has answered it or a later one, or has c
 Another user writes records and asks for metadata meanwhile; for a part of the time it is alone, and for another one
 beside processes that keep all processors busy and send nothing, because changed frames keep them busy too. The phase
 `valid` sends the requests of an honest client in the same way, for comparison. What the dispatcher alone is fed with is
-`python -m kafka_py.testing.fuzz`. Prints lines for people; it is an error if the broker ends, logs an error, or does not
-have all records of the other user. The short form is tests/system/test_live_fuzz.py.
+`python -m kafka_py.testing.fuzz`. Prints lines for people; it is an error if the broker ends, logs an error, or does
+not have all records of the other user. The short form is tests/system/test_live_fuzz.py.
 """
 
 from __future__ import annotations

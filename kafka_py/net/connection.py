@@ -309,7 +309,7 @@ class Connection:
         self._receiver.max_bytes = self._services.max_request_bytes if max_bytes is None else max_bytes
 
     def mute(self) -> None:
-        """Handle no further requests until `unmute`; calls nest. For quotas, authentication and requests done in order."""
+        """Handle no further requests until `unmute`; calls nest. For quotas, logins and changes of the cluster."""
         self._services.queued -= self._counted
         self.mutes += 1
         self._read(False)
