@@ -5,8 +5,11 @@ Codes and texts are those of Apache Kafka 2.8.2 (docs/reference/controller.md, s
 
 import asyncio
 from typing import Any
+from unittest.mock import AsyncMock, patch
 
 from kafka_py.base.errors import ErrorCode
+from kafka_py.base.turns import Turn
+from kafka_py.broker.handlers.admin import elect_leaders
 from kafka_py.testing.local_broker import LocalBroker, on_broker
 from kafka_py.wire.messages.alter_isr import AlterIsrRequest, PartitionData, TopicData
 from kafka_py.wire.messages.alter_partition_reassignments import (
@@ -62,6 +65,16 @@ async def test_asked_for_all_partitions_those_without_need_are_left_out(broker: 
     await broker.create_topic("t", 2)
     for kind in (0, 1):
         assert results_of(await elect(broker, kind)) == {}
+
+
+@on_broker()
+async def test_all_partitions_are_gathered_in_turns(broker: LocalBroker) -> None:
+    await broker.create_topic("t", 50)
+    yielded = AsyncMock()
+    with patch.object(Turn, "maybe_yield", yielded):
+        request = ElectLeadersRequest(topic_partitions=None, timeout_ms=1000)
+        assert len(await elect_leaders._asked(broker.server.node, request)) == 50
+    assert yielded.await_count == 50
 
 
 @on_broker()

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from types import ModuleType
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -13,7 +14,7 @@ from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import ZERO_UUID
 from kafka_py.base.turns import SLICE, Turn, next_turn
-from kafka_py.broker.handlers.admin import create_partitions, create_topics
+from kafka_py.broker.handlers.admin import create_partitions, create_topics, delete_topics
 from kafka_py.broker.handlers.brokers import update_metadata
 from kafka_py.broker.metadata.topic_waits import wait_for_topics
 from kafka_py.controller.topic_policy import RequestMetadata
@@ -315,6 +316,46 @@ async def test_topics_that_are_made_by_one_request_share_its_turn(broker: LocalB
     assert turns.asked[1] >= 3 * 1000  # named, begun, and its replicas placed
     copied_and_checked_twice = many + (4 + 1) + (2 * 4 + 1)
     assert turns.asked[2] >= 3 * (1 + 1 + copied_and_checked_twice + 1)
+
+
+def _waited_for(handler: ModuleType, names: list[str]) -> object:
+    """A request that waits for topics with these names."""
+    if handler is create_topics:
+        created = [new_topic(name, 1, 1) for name in names]
+        return CreateTopicsRequest(topics=created, timeout_ms=1000, validate_only=True)
+    if handler is create_partitions:
+        grown = [CreatePartitionsTopic(name=name, count=2, assignments=None) for name in names]
+        return CreatePartitionsRequest(topics=grown, timeout_ms=1000, validate_only=True)
+    return DeleteTopicsRequest(topic_names=names, timeout_ms=1000)
+
+
+@pytest.mark.parametrize("handler", [create_topics, create_partitions, delete_topics])
+def test_topics_that_are_late_are_named_in_turns(handler: ModuleType) -> None:
+    @on_broker()
+    async def scenario(broker: LocalBroker) -> None:
+        with pytest.MonkeyPatch.context() as patched:
+            turns, asked = CountedTurns(patched, handler), [0]
+            for are_late in (False, True):
+                names = [f"t{number}-{are_late}" for number in range(20)]
+                if handler is delete_topics:
+                    await create(broker, *(new_topic(name, 1, 1) for name in names))
+                for wait in ("wait_for_leaders", "wait_for_topics"):
+                    late = AsyncMock(return_value=set(names) if are_late else set())
+                    patched.setattr(handler, wait, late, raising=False)
+                await broker.ask(_waited_for(handler, names), 1)
+                asked.append(sum(turns.asked) - asked[-1])
+        assert asked[2] == asked[1] + 20
+
+    scenario()
+
+
+@on_broker()
+async def test_names_of_topics_to_delete_are_read_in_turns(broker: LocalBroker) -> None:
+    names = [f"unknown{number}" for number in range(1000)]
+    with pytest.MonkeyPatch.context() as patched:
+        turns = CountedTurns(patched, delete_topics)
+        await broker.ask(DeleteTopicsRequest(topic_names=names, timeout_ms=1000), 3)
+    assert turns.asked[0] >= 2 * len(names)
 
 
 # CreatePartitions

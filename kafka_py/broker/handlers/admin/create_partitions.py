@@ -57,6 +57,7 @@ async def handle(node: Node, context: RequestContext, request: CreatePartitionsR
     added = await _grow(node, context, asked, results, permit) if asked else {}
     late = await wait_for_leaders(node.topic_waits, node.metadata, added, request.timeout_ms, turn)
     for name in late:
+        await turn.maybe_yield()
         _fail(context, results[name], ErrorCode.REQUEST_TIMED_OUT, ErrorCode.REQUEST_TIMED_OUT.meaning)
     return CreatePartitionsResponse(throttle_time_ms=mutations.throttle_ms, results=list(results.values()))
 

@@ -43,6 +43,7 @@ async def handle(node: Node, context: RequestContext, request: CreateTopicsReque
     wanted = {name: range(partitions) for name, partitions in created.items()}
     late = await wait_for_leaders(node.topic_waits, node.metadata, wanted, request.timeout_ms, turn)
     for name in late:
+        await turn.maybe_yield()
         _fail(context, results[name], ErrorCode.REQUEST_TIMED_OUT, ErrorCode.REQUEST_TIMED_OUT.meaning)
     return CreateTopicsResponse(throttle_time_ms=mutations.throttle_ms, topics=list(results.values()))
 

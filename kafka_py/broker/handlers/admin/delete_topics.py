@@ -49,6 +49,7 @@ async def handle(node: Node, context: RequestContext, request: DeleteTopicsReque
         node.topic_waits, queued, lambda name: not node.metadata.has_topic(name), request.timeout_ms, turn
     )
     for name in late:
+        await turn.maybe_yield()
         for result in queued[name]:
             _fail(context, result, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.REQUEST_TIMED_OUT.meaning)
     return DeleteTopicsResponse(throttle_time_ms=mutations.throttle_ms, responses=results)
@@ -56,7 +57,10 @@ async def handle(node: Node, context: RequestContext, request: DeleteTopicsReque
 
 async def _asked(request: DeleteTopicsRequest, turn: Turn) -> list[tuple[str | None, TopicId]]:
     """Names and ids of the topics: up to v5 a list of names, from v6 on names or ids; the other list is empty."""
-    asked: dict[tuple[str | None, TopicId], None] = dict.fromkeys((name, ZERO_UUID) for name in request.topic_names)
+    asked: dict[tuple[str | None, TopicId], None] = {}
+    for name in request.topic_names:
+        await turn.maybe_yield()
+        asked[name, ZERO_UUID] = None
     for topic in request.topics:
         await turn.maybe_yield()
         if topic.name is not None and topic.topic_id != ZERO_UUID:

@@ -54,10 +54,13 @@ _NOT_NEEDED = ErrorCode.ELECTION_NOT_NEEDED
 
 
 async def _asked(node: Node, request: ElectLeadersRequest) -> list[TopicPartition]:
-    if request.topic_partitions is None:
-        return [partition for partition, _ in node.metadata.all_partitions()]
     named: dict[TopicPartition, None] = {}
     turn = Turn(node.clock)
+    if request.topic_partitions is None:
+        for partition, _ in node.metadata.snapshot().all_partitions():
+            named[partition] = None
+            await turn.maybe_yield()
+        return list(named)
     for topic in request.topic_partitions:
         for number in topic.partition_id:
             named[TopicPartition(topic.topic, number)] = None
