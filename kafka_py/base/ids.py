@@ -1,6 +1,6 @@
-"""Small frozen values that name things: partitions, topic ids, kinds of elections.
+"""Small frozen values that name things: partitions, topic ids, brokers' own topics, kinds of elections.
 
-Source: docs/reference/protocol.md, section 3 (uuids as text).
+Source: docs/reference/protocol.md, section 3 (uuids as text); docs/reference/groups.md, section 1 (own topics).
 """
 
 import base64
@@ -15,6 +15,11 @@ _UUID_TEXT = re.compile(r"[A-Za-z0-9_-]{22}")
 
 ZERO_UUID = uuid.UUID(int=0)
 """Stands for "no topic id" on the wire and in znodes."""
+
+GROUP_METADATA_TOPIC = "__consumer_offsets"
+TRANSACTION_STATE_TOPIC = "__transaction_state"
+INTERNAL_TOPICS = frozenset((GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC))
+"""The topics that brokers keep for themselves."""
 
 NO_LEADER = -1
 """In place of a leader's broker id: the partition has none."""

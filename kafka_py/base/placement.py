@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from kafka_py.base.chance import Random
 from kafka_py.base.errors import ErrorCode, KafkaError
+from kafka_py.base.steps import to_end
 
 Placement = dict[int, list[int]]
 """Partition number -> broker ids, the preferred replica first."""
@@ -50,12 +51,7 @@ def place(
         brokers, partitions, replication_factor,
         fixed_start=fixed_start, first_partition=first_partition, chance=chance,
     )  # fmt: skip
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            made: Placement = end.value
-            return made
+    return to_end(steps)
 
 
 def placing(

@@ -1,10 +1,10 @@
 """Work that is done in turns with everything else on the loop.
 
 Three forms: a coroutine asks a Turn now and then whether it has held the loop for long, or takes a large collection
-from `sliced`, which needs no clock; a generator stops after every few elements and is driven by `run_turn`, or to its
-end by `finish` or by `take_in_turns`. However many of them there are, one of them has a turn between two looks at the
-sockets, or the tasks that share one Turn: the requests that one client has sent at once, each of which takes long, hold
-the loop no longer than one of them.
+from `sliced`, which needs no clock; a generator stops after every few elements (steps.py) and is driven by `run_turn`,
+or to its end by `finish`, `in_turns` or `take_in_turns`. However many of them there are, one of them has a turn between
+two looks at the sockets, or the tasks that share one Turn: the requests that one client has sent at once, each of which
+takes long, hold the loop no longer than one of them.
 """
 
 from __future__ import annotations
@@ -18,14 +18,12 @@ from weakref import WeakKeyDictionary
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.garbage import Freed
+from kafka_py.base.steps import SLICE
 
 T = TypeVar("T")
 
 TURN_MS = 0.25
 """How long one kind of work may hold the loop."""
-
-SLICE = 256
-"""So many elements are dealt with before others have the loop; each may cost some 10 microseconds."""
 
 SHARERS = 64
 """Tasks with one Turn that are resumed together, which takes 0.1 ms; those that find the turn over wait again."""
@@ -166,6 +164,17 @@ async def finish(steps: Generator[None, None, T], now_ms: Callable[[], float]) -
         done = run_turn(steps, now_ms)
         if done is not None:
             return done.value
+        await next_turn()
+
+
+async def in_turns(steps: Generator[None, None, T]) -> T:
+    """What the generator returns; each of its steps is a turn, so that no clock is needed. Raises what it raises."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result
         await next_turn()
 
 

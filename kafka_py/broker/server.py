@@ -12,7 +12,7 @@ from collections.abc import Callable
 from enum import IntEnum
 from functools import partial
 
-from kafka_py.base.internal_topics import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
+from kafka_py.base.ids import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.base.supervision import Supervisor
 from kafka_py.base.timers import Timers

@@ -7,7 +7,7 @@ import re
 from collections.abc import Generator, Iterable
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.internal_topics import INTERNAL_TOPICS
+from kafka_py.base.ids import INTERNAL_TOPICS
 
 MAX_LENGTH = 249
 

@@ -6,15 +6,17 @@ Source: docs/reference/zookeeper.md, section 8; docs/reference/controller.md, se
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Self
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicId
-from kafka_py.base.turns import Turn
+from kafka_py.base.steps import slices
+from kafka_py.base.turns import Turn, in_turns
 from kafka_py.zk.access import NOT_FENCED, Found, ZkAccess, pipelined, raise_first
 from kafka_py.zk.config_znodes import ConfigZNode, entity_path
-from kafka_py.zk.schema import MalformedZNode
+from kafka_py.zk.schema import MalformedZNode, dump_json
 from kafka_py.zk.session import CreateOp, MultiFailed, NodeExists, NoNode, SetOp, Watch, path_parents
 from kafka_py.zk.znodes import (
     DeleteTopicsZNode,
@@ -23,6 +25,17 @@ from kafka_py.zk.znodes import (
     TopicsZNode,
     TopicZNode,
 )
+
+STEP_PARTITIONS = 64
+"""The number of partitions after which the work on one topic yields; each takes some 5 microseconds."""
+
+STEP_BYTES = 1024
+"""The size of the pieces in which the data of a large topic is decoded; a partition has 15 to 30 bytes."""
+
+_MAPS = ("partitions", "adding_replicas", "removing_replicas")
+
+_FIELD = re.compile(rb'[{,]"(\w+)":(\{|\d+|"[\w-]*")')
+"""A key of a topic's data as Kafka writes it, without spaces, and its value: a number, an id or the start of a map."""
 
 
 class ReplicaAssignment(NamedTuple):
@@ -51,6 +64,17 @@ class TopicAssignment(NamedTuple):
         """An assignment without reassignments."""
         return cls({number: ReplicaAssignment(tuple(replicas)) for number, replicas in partitions.items()}, topic_id)
 
+    @classmethod
+    def making(
+        cls, partitions: Mapping[int, Sequence[int]], topic_id: TopicId | None = None
+    ) -> Generator[None, None, Self]:
+        """As `of`, but a generator that yields after every STEP_PARTITIONS (base/turns.py)."""
+        made: dict[int, ReplicaAssignment] = {}
+        for some in slices(partitions.items(), STEP_PARTITIONS):
+            made.update((number, ReplicaAssignment(tuple(replicas))) for number, replicas in some)
+            yield
+        return cls(made, topic_id)
+
     def to_znode(self) -> TopicZNode:
         """The znode; partitions without adding (removing) replicas are left out of that map."""
         rows = sorted(self.partitions.items())
@@ -61,18 +85,88 @@ class TopicAssignment(NamedTuple):
             topic_id=self.topic_id,
         )
 
+    def encoding(self) -> Generator[None, None, bytes]:
+        """The data of `to_znode()`; yields after every STEP_PARTITIONS."""
+        texts: dict[str, list[bytes]] = {}
+        for some in slices(sorted(self.partitions), STEP_PARTITIONS):
+            part = TopicAssignment({number: self.partitions[number] for number in some}).to_znode().to_json()
+            for name in _MAPS:
+                if part[name]:
+                    texts.setdefault(name, []).append(dump_json(part[name])[1:-1])
+            yield
+        data = TopicZNode(topic_id=self.topic_id).encode()
+        for name, pieces in texts.items():
+            data = data.replace(b'"%b":{}' % name.encode(), b'"%b":{%b}' % (name.encode(), b",".join(pieces)))
+        return data
+
     @classmethod
-    def from_znode(cls, value: TopicZNode) -> Self:
+    def decoding(cls, data: bytes | None) -> Generator[None, None, Self]:
+        """The assignment in a znode's data; yields after every STEP_BYTES and every STEP_PARTITIONS.
+
+        Data of another form than Kafka writes (spaces, unknown objects) is decoded in one step. Raises MalformedZNode.
+        """
+        value = yield from _decoding(data or b"")
         adding, removing = value.adding_replicas, value.removing_replicas
-        return cls(
-            {
-                number: ReplicaAssignment(
-                    tuple(replicas), tuple(adding.get(number, ())), tuple(removing.get(number, ()))
-                )
-                for number, replicas in value.partitions.items()
-            },
-            value.topic_id,
-        )
+        made: dict[int, ReplicaAssignment] = {}
+        for some in slices(value.partitions.items(), STEP_PARTITIONS):
+            for number, replicas in some:
+                also = tuple(adding.get(number, ())), tuple(removing.get(number, ()))
+                made[number] = ReplicaAssignment(tuple(replicas), *also)
+            yield
+        return cls(made, value.topic_id)
+
+
+def _decoding(data: bytes) -> Generator[None, None, TopicZNode]:
+    """The znode; its maps are decoded in pieces. Raises MalformedZNode."""
+    split = _without_maps(data) if len(data) > STEP_BYTES else None
+    if split is None:
+        return TopicZNode.decode(data)
+    rest, maps = split
+    found: dict[str, dict[int, list[int]]] = {name: {} for name in _MAPS}
+    try:
+        topic_id = TopicZNode.decode(rest).topic_id
+        for name, body in maps.items():
+            for piece in _pieces(body):
+                part = TopicZNode.decode(b'{"%b":{%b}}' % (name, piece))
+                for each in _MAPS:
+                    found[each].update(getattr(part, each))
+                yield
+    except MalformedZNode:
+        return TopicZNode.decode(data)  # raises, with a message about all of it
+    return TopicZNode(**found, topic_id=topic_id)
+
+
+def _without_maps(data: bytes) -> tuple[bytes, dict[bytes, bytes]] | None:
+    """The JSON object with empty maps, and what is inside them by name; None for data that Kafka does not write."""
+    rest: list[bytes] = []
+    maps: dict[bytes, bytes] = {}
+    end = 0
+    while field := _FIELD.match(data, end):
+        rest.append(field[0])
+        end = field.end()
+        if field[2] == b"{":
+            start, end = end, data.find(b"}", end) + 1
+            maps[field[1]] = data[start : end - 1]
+            if not end or b"{" in maps[field[1]]:
+                return None
+            rest.append(b"}")
+    return (b"".join((*rest, b"}")), maps) if data[end:] == b"}" else None
+
+
+def _pieces(body: bytes) -> Iterator[bytes]:
+    """The inside of a JSON object of lists, in pieces of at least STEP_BYTES that are its insides, too.
+
+    Raises MalformedZNode when there is no comma between two of them.
+    """
+    start = 0
+    while start < len(body):
+        end = body.find(b"]", start + STEP_BYTES) + 1 or len(body)
+        if start:
+            if body[start : start + 1] != b"," or end == start + 1:
+                raise MalformedZNode("no comma between two partitions")
+            start += 1
+        yield body[start:end]
+        start = end
 
 
 class TopicStore:
@@ -99,7 +193,7 @@ class TopicStore:
         found = await self._znodes.read(TopicZNode.path(topic), watch)
         if turn is not None:
             await turn.maybe_yield()
-        return None if found is None else TopicAssignment.from_znode(TopicZNode.decode(found[0]))
+        return None if found is None else await in_turns(TopicAssignment.decoding(found[0]))
 
     async def identity(self, topic: str) -> TopicIdentity | None:
         """The topic's id, read after a sync; None if the topic does not exist. Raises MalformedZNode."""
@@ -144,7 +238,7 @@ class TopicStore:
         """
         config_path = ConfigZNode.path(entity_path(("topics", topic)))
         config = ConfigZNode(dict(configs or {})).encode()
-        create = CreateOp(TopicZNode.path(topic), assignment.to_znode().encode())
+        create = CreateOp(TopicZNode.path(topic), await in_turns(assignment.encoding()))
         write_config: CreateOp | SetOp = CreateOp(config_path, config)
         while True:
             try:
@@ -179,7 +273,8 @@ class TopicStore:
         self, topic: str, assignment: TopicAssignment, *, epoch_zk_version: int = NOT_FENCED
     ) -> None:
         """Replaces the assignment of a topic. Raises NoNode. To change an assignment, use `edit`."""
-        await self._znodes.fenced(SetOp(TopicZNode.path(topic), assignment.to_znode().encode()), epoch_zk_version)
+        data = await in_turns(assignment.encoding())
+        await self._znodes.fenced(SetOp(TopicZNode.path(topic), data), epoch_zk_version)
 
     async def edit(
         self,
@@ -204,13 +299,13 @@ class TopicStore:
             if turn is not None:
                 await turn.maybe_yield()
             try:
-                present = TopicAssignment.from_znode(TopicZNode.decode(found[0]))
+                present = await in_turns(TopicAssignment.decoding(found[0]))
             except MalformedZNode:
                 present = TopicAssignment({})
             written = edit(present)
             if turn is not None:
                 await turn.maybe_yield()
-            return written.to_znode().encode()
+            return await in_turns(written.encoding())
 
         await self._znodes.update(TopicZNode.path(topic), change, epoch_zk_version=epoch_zk_version)
         return written

@@ -14,7 +14,8 @@ from itertools import islice
 from typing import Generic, TypeVar
 
 from kafka_py.base.purgatory import DelayedOperation, Purgatory
-from kafka_py.base.turns import SLICE, Turn
+from kafka_py.base.steps import SLICE
+from kafka_py.base.turns import Turn
 
 K = TypeVar("K", bound=Hashable)
 

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.base.internal_topics import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
+from kafka_py.base.ids import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
 from kafka_py.broker.requests.item_errors import error_of
 from kafka_py.broker.requests.topic_admin import Permit, TopicAdmin, TopicToCreate
 from kafka_py.broker.settings.configs import BrokerConfig

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
+from kafka_py.base.steps import to_end
 from kafka_py.replication.state.reads import FetchResults, PartitionRead
 
 _SIZE_PREFIX = 4
@@ -30,12 +31,7 @@ def fetch_response_bytes(version: int, results: FetchResults, *, returns_all: bo
             topic = entry.topic_partition.topic
             size += len(topic) if topic.isascii() else len(topic.encode())
             return size + 16 * len(read.aborted) if read.aborted and version >= _FIRST_WITH_ABORTED else size
-    steps = sizing(version, results, returns_all=returns_all)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            return int(done.value)
+    return to_end(sizing(version, results, returns_all=returns_all))
 
 
 def sizing(version: int, results: FetchResults, *, returns_all: bool) -> Generator[None, None, int]:

@@ -19,7 +19,7 @@ from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.exclusion import KeyedLocks
 from kafka_py.base.ids import TopicId
 from kafka_py.base.placement import BrokerRack, Placement, placing, require_racks_of_all_or_none, without_racks
-from kafka_py.base.turns import Turn
+from kafka_py.base.turns import Turn, in_turns
 from kafka_py.controller import topic_names
 from kafka_py.controller.assignment_checks import checking, checking_added, copied, invalid_assignment
 from kafka_py.controller.configs import ControllerOptions
@@ -28,7 +28,7 @@ from kafka_py.zk.access import PIPELINE_WIDTH
 from kafka_py.zk.schema import MalformedZNode
 from kafka_py.zk.session import NoNode
 from kafka_py.zk.store import ZkStore
-from kafka_py.zk.topics import ReplicaAssignment, TopicAssignment
+from kafka_py.zk.topics import TopicAssignment
 
 Permit = Callable[[int], object]
 """(partitions that are created): raises KafkaError when they may not be created now."""
@@ -253,7 +253,7 @@ class TopicAdmin:
 
     async def write(self, planned: PlannedTopic) -> None:
         """Writes the znodes. Raises KafkaError(TOPIC_ALREADY_EXISTS)."""
-        assignment = TopicAssignment.of(planned.assignment, planned.topic_id)
+        assignment = await in_turns(TopicAssignment.making(planned.assignment, planned.topic_id))
         await self._store.topics.create(planned.name, assignment, planned.configs)
 
     def _counts(self, new: TopicToCreate) -> tuple[int, int] | None:
@@ -344,8 +344,8 @@ class TopicAdmin:
 
     async def _write_growth(self, planned: PlannedGrowth, turn: Turn) -> bool:
         """Adds the partitions to the topic's znode; False if the topic has changed since the checks."""
-        added = {number: ReplicaAssignment(tuple(row)) for number, row in planned.added.items()}
-        after = planned.before._replace(partitions={**planned.before.partitions, **added})
+        added = await in_turns(TopicAssignment.making(planned.added))
+        after = planned.before._replace(partitions={**planned.before.partitions, **added.partitions})
 
         def edit(present: TopicAssignment) -> TopicAssignment:
             if present != planned.before:

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator
 from functools import lru_cache, partial
 
-from kafka_py.base.ids import TopicPartition
-from kafka_py.base.internal_topics import TRANSACTION_STATE_TOPIC
+from kafka_py.base.ids import TRANSACTION_STATE_TOPIC, TopicPartition
 from kafka_py.base.purgatory import Purgatory
 from kafka_py.base.supervision import Every
 from kafka_py.base.turns import Turn, take_in_turns

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kafka_py.base.ids import TopicPartition
-from kafka_py.base.internal_topics import TRANSACTION_STATE_TOPIC
+from kafka_py.base.ids import TRANSACTION_STATE_TOPIC, TopicPartition
 from kafka_py.broker.metadata.metadata_cache import MetadataCache
 from kafka_py.broker.wiring.broker_environment import BrokerEnvironment
 from kafka_py.coordinator.metrics import MarkerConnectionMetrics

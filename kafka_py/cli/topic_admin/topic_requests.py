@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from kafka_py.base.errors import KafkaError
-from kafka_py.base.internal_topics import INTERNAL_TOPICS
+from kafka_py.base.ids import INTERNAL_TOPICS
 from kafka_py.cli.common.command import CommandFailed
 from kafka_py.controller.topic_names import has_collision_chars
 

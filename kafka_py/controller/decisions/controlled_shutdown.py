@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.steps import slices
 from kafka_py.base.texts import listed
 from kafka_py.controller.decisions.batch import RequestBatch
 from kafka_py.controller.decisions.notes import LogLines
 from kafka_py.controller.decisions.partition_moves import move_partitions
-from kafka_py.controller.decisions.plan import Plan, Worked, slices
+from kafka_py.controller.decisions.plan import Plan, Worked
 from kafka_py.controller.decisions.replica_moves import move_replicas
 from kafka_py.controller.decisions.settings import Settings
 from kafka_py.controller.decisions.steps import ReplyToCaller, Send

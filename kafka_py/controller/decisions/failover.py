@@ -5,13 +5,14 @@ Source: docs/reference/controller.md, section 2.
 
 from __future__ import annotations
 
+from kafka_py.base.steps import slices
 from kafka_py.base.texts import listed
 from kafka_py.controller.decisions import deletion, preferred_leaders, reassignment
 from kafka_py.controller.decisions.broker_changes import address_of
 from kafka_py.controller.decisions.leaderships import refresh
 from kafka_py.controller.decisions.notes import LogLines
 from kafka_py.controller.decisions.partition_moves import bring_online
-from kafka_py.controller.decisions.plan import Plan, Worked, slices
+from kafka_py.controller.decisions.plan import Plan, Worked
 from kafka_py.controller.decisions.replica_moves import move_replicas
 from kafka_py.controller.decisions.settings import Settings
 from kafka_py.controller.decisions.steps import OpenChannel, update_metadata

@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from kafka_py.base.ids import NO_LEADER, TopicPartition
-from kafka_py.controller.decisions.plan import Plan, Worked, slices
+from kafka_py.base.steps import slices
+from kafka_py.controller.decisions.plan import Plan, Worked
 from kafka_py.controller.decisions.znode_steps import (
     CreateLeaderships,
     ReadLeadership,

@@ -6,8 +6,9 @@ from collections.abc import Callable, Collection
 from typing import TypeVar
 
 from kafka_py.base.moves import Moves, label
+from kafka_py.base.steps import slices
 from kafka_py.controller.decisions.notes import LogLines
-from kafka_py.controller.decisions.plan import Plan, Worked, slices
+from kafka_py.controller.decisions.plan import Plan, Worked
 
 S = TypeVar("S")
 T = TypeVar("T")

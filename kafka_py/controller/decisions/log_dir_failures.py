@@ -9,10 +9,11 @@ from collections.abc import Iterator
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.steps import slices
 from kafka_py.base.texts import listed
 from kafka_py.controller.decisions.broker_changes import replicas_became_offline
 from kafka_py.controller.decisions.notes import LogLines
-from kafka_py.controller.decisions.plan import Plan, Worked, slices
+from kafka_py.controller.decisions.plan import Plan, Worked
 from kafka_py.controller.decisions.replica_moves import move_replicas
 from kafka_py.controller.decisions.settings import Settings
 from kafka_py.controller.decisions.znode_steps import DeleteLogDirEvents, ListLogDirEvents, ReadLogDirEvents

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.steps import slices
 from kafka_py.controller.decisions.batch import RequestBatch
 from kafka_py.controller.decisions.leaderships import Decided, MoveFailed, Outcomes, create, revise, successor
 from kafka_py.controller.decisions.legal_moves import legal
 from kafka_py.controller.decisions.notes import LogLines
-from kafka_py.controller.decisions.plan import Plan, Worked, slices
+from kafka_py.controller.decisions.plan import Plan, Worked
 from kafka_py.controller.decisions.steps import CountUnclean, PartitionsMoved, Send
 from kafka_py.controller.decisions.znode_steps import ReadUncleanPermissions
 from kafka_py.controller.model import elections, partition_states

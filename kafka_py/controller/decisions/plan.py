@@ -8,16 +8,14 @@ ZooKeeper, brokers or a loop.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, Generic, TypeAlias, TypeVar
+
+from kafka_py.base.steps import SLICE
 
 R = TypeVar("R")
 T = TypeVar("T")
-
-SLICE = 256
-"""The number of elements processed between two yields to other work on the loop; each may take some 10 microseconds."""
 
 
 class Step(Generic[R]):
@@ -36,17 +34,10 @@ Plan: TypeAlias = Generator[Step[Any], Any, T]
 
 @dataclass(frozen=True, slots=True)
 class Worked(Step[None]):
-    """Reports processed elements; after `of` such elements the executor yields to other work on the loop."""
+    """Reports processed elements; after `of` such elements the executor yields to other work on the loop.
+
+    A plan yields it after each list of `slices` (base/turns.py).
+    """
 
     elements: int
     of: int = SLICE
-
-
-def slices(elements: Iterable[T], size: int = SLICE) -> Iterator[list[T]]:
-    """The elements in order, in lists of at most `size`. A plan yields `Worked` after each list.
-
-    The collection must not change meanwhile.
-    """
-    remaining = iter(elements)
-    while some := list(islice(remaining, size)):
-        yield some

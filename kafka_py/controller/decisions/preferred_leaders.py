@@ -9,11 +9,12 @@ from collections.abc import Collection
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ElectionType, TopicPartition
+from kafka_py.base.steps import slices
 from kafka_py.controller.configs import ControllerOptions
 from kafka_py.controller.decisions.leaderships import MoveFailed
 from kafka_py.controller.decisions.notes import LogLines
 from kafka_py.controller.decisions.partition_moves import move_partitions
-from kafka_py.controller.decisions.plan import Plan, Worked, slices
+from kafka_py.controller.decisions.plan import Plan, Worked
 from kafka_py.controller.decisions.settings import Settings
 from kafka_py.controller.decisions.steps import Put, PutLater, ReplyToCaller
 from kafka_py.controller.decisions.znode_steps import DeletePreferredElections, ReadPreferredElections

@@ -11,13 +11,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import NO_LEADER, TopicPartition
+from kafka_py.base.steps import slices
 from kafka_py.base.texts import listed
 from kafka_py.controller.decisions import deletion, leaderships
 from kafka_py.controller.decisions.batch import RequestBatch
 from kafka_py.controller.decisions.leaderships import bump_epochs
 from kafka_py.controller.decisions.notes import LogLines
 from kafka_py.controller.decisions.partition_moves import move_partitions
-from kafka_py.controller.decisions.plan import Plan, Worked, slices
+from kafka_py.controller.decisions.plan import Plan, Worked
 from kafka_py.controller.decisions.reassignment_requests import requested_assignment
 from kafka_py.controller.decisions.replica_moves import move_replicas
 from kafka_py.controller.decisions.settings import Settings

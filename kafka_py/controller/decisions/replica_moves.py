@@ -11,11 +11,12 @@ from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 from kafka_py.base.ids import NO_LEADER, TopicPartition
+from kafka_py.base.steps import slices
 from kafka_py.controller.decisions.batch import RequestBatch
 from kafka_py.controller.decisions.leaderships import Decided, Outcomes, revise, successor
 from kafka_py.controller.decisions.legal_moves import legal
 from kafka_py.controller.decisions.notes import LogLine, LogLines
-from kafka_py.controller.decisions.plan import Plan, Worked, slices
+from kafka_py.controller.decisions.plan import Plan, Worked
 from kafka_py.controller.decisions.steps import ReplicasMoved, Send
 from kafka_py.controller.model import replica_states
 from kafka_py.controller.model.controller_context import (

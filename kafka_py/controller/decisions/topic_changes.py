@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.steps import slices
 from kafka_py.base.texts import listed
 from kafka_py.controller.decisions.notes import LogLines
 from kafka_py.controller.decisions.partition_moves import bring_online, move_partitions
-from kafka_py.controller.decisions.plan import Plan, Worked, slices
+from kafka_py.controller.decisions.plan import Plan, Worked
 from kafka_py.controller.decisions.replica_moves import move_replicas
 from kafka_py.controller.decisions.settings import Settings
 from kafka_py.controller.decisions.znode_steps import (
@@ -97,7 +98,7 @@ def partition_modifications(
     if found is None or topic not in cluster.topics:
         return
     known = cluster.topic_assignment(topic)
-    added = {number: PartitionAssignment(*row) for number, row in found.partitions.items() if number not in known}
+    added = {number: row for number, row in found.partitions.items() if number not in known}
     if not added:
         return
     if topic in cluster.queued:
@@ -106,14 +107,19 @@ def partition_modifications(
         )
         yield from KeepPartitions(topic, (yield from ReadPartitionsWithState(topic)))
         return
-    for number, assignment in added.items():
-        cluster.set_assignment(TopicPartition(topic, number), assignment)
+    for some in slices(added.items()):
+        for number, row in some:
+            cluster.set_assignment(TopicPartition(topic, number), PartitionAssignment(*row))
+        yield from Worked(len(some))
     yield from start_partitions(cluster, [TopicPartition(topic, number) for number in added])
 
 
 def start_partitions(cluster: ControllerContext, partitions: Collection[TopicPartition]) -> Plan[None]:
     """Starts new partitions: elects their first leaders and starts their replicas."""
-    replicas = [PartitionAndReplica(*one, broker) for one in partitions for broker in cluster.assignment(one).replicas]
+    replicas: list[PartitionAndReplica] = []
+    for some in slices(partitions):
+        replicas += (PartitionAndReplica(*one, broker) for one in some for broker in cluster.assignment(one).replicas)
+        yield from Worked(len(some))
     yield from move_partitions(cluster, partitions, partition_states.NEW)
     yield from move_replicas(cluster, replicas, replica_states.NEW)
     yield from move_partitions(cluster, partitions, partition_states.ONLINE)

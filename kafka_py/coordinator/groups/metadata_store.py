@@ -15,7 +15,7 @@ from typing import Protocol
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.internal_topics import GROUP_METADATA_TOPIC
+from kafka_py.base.ids import GROUP_METADATA_TOPIC
 from kafka_py.base.supervision import Guard
 from kafka_py.coordinator.configs import CoordinatorOptions
 from kafka_py.coordinator.groups.commits import group_error

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode
-from kafka_py.base.internal_topics import TRANSACTION_STATE_TOPIC
+from kafka_py.base.ids import TRANSACTION_STATE_TOPIC
 from kafka_py.coordinator.configs import CoordinatorOptions
 from kafka_py.coordinator.runtime import CoordinatorRuntime, RuntimeServices
 from kafka_py.coordinator.transactions.records import transaction_key, transaction_value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kafka_py.base.internal_topics import INTERNAL_TOPICS
+from kafka_py.base.ids import INTERNAL_TOPICS
 from kafka_py.manager.messages.producing import (
     ENCODINGS,
     InvalidInput,

@@ -12,8 +12,7 @@ from collections.abc import Iterable
 from kafka_py.base.chance import Random
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import TopicPartition
-from kafka_py.base.internal_topics import INTERNAL_TOPICS
+from kafka_py.base.ids import INTERNAL_TOPICS, TopicPartition
 from kafka_py.base.turns import sliced
 from kafka_py.log.disk.background import Background
 from kafka_py.log.model.answers import AppendInfo, BatchFault, Origin, RejectedBatch

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.ids import TopicPartition
-from kafka_py.base.internal_topics import INTERNAL_TOPICS
+from kafka_py.base.ids import INTERNAL_TOPICS, TopicPartition
 from kafka_py.replication.leader.delayed import DelayedDeleteRecords, DeleteRecordsResult
 from kafka_py.replication.leader.replica_manager import ReplicaManager
 from kafka_py.wire.messages.delete_records import UP_TO_HIGH_WATERMARK

@@ -20,8 +20,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from kafka_py.base.errors import KafkaError
-from kafka_py.base.ids import TopicPartition
-from kafka_py.base.internal_topics import GROUP_METADATA_TOPIC
+from kafka_py.base.ids import GROUP_METADATA_TOPIC, TopicPartition
 from kafka_py.clients.consumer.async_consumer import AsyncConsumer
 from kafka_py.clients.producer.producer import AsyncProducer
 from kafka_py.log.partition.partition_log import PartitionLog

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kafka_py.base.ids import TopicPartition
+from kafka_py.base.steps import to_end
 from kafka_py.testing.znode_tree import ZnodeTree
 from kafka_py.zk.session import NoNode
 from kafka_py.zk.topics import TopicAssignment
@@ -49,7 +50,7 @@ def assignments(tree: ZnodeTree) -> dict[str, TopicAssignment]:
     for topic in children_of(tree, TopicsZNode.path()):
         data = data_of(tree, TopicZNode.path(topic))
         if data is not None:
-            found[topic] = TopicAssignment.from_znode(TopicZNode.decode(data))
+            found[topic] = to_end(TopicAssignment.decoding(data))
     return found
 
 

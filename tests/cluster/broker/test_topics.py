@@ -13,7 +13,8 @@ import pytest
 from kafka_py.base.clock import Clock
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import ZERO_UUID
-from kafka_py.base.turns import SLICE, Turn, next_turn
+from kafka_py.base.steps import SLICE
+from kafka_py.base.turns import Turn, next_turn
 from kafka_py.broker.handlers.admin import create_partitions, create_topics, delete_topics
 from kafka_py.broker.handlers.brokers import update_metadata
 from kafka_py.broker.metadata.topic_waits import wait_for_topics

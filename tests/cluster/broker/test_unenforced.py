@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.base.turns import SLICE
+from kafka_py.base.steps import SLICE
 from kafka_py.testing.local_broker import LocalBroker, on_broker
 from kafka_py.wire.messages import alter_user_scram_credentials as alter_scram
 from kafka_py.wire.messages.describe_acls import DescribeAclsRequest

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from kafka_py.base.ids import TopicPartition
-from kafka_py.base.internal_topics import GROUP_METADATA_TOPIC
+from kafka_py.base.ids import GROUP_METADATA_TOPIC, TopicPartition
 from kafka_py.clients import AdminClient, Consumer, IllegalState, Producer
 from kafka_py.clients.admin.transactions import TransactionDescription
 from kafka_py.records.batch import BatchHeader, iter_headers

@@ -4,6 +4,7 @@ import asyncio
 
 from kafka_py.base.errors import ErrorCode
 from kafka_py.base.ids import ElectionType, TopicPartition
+from kafka_py.base.steps import to_end
 from kafka_py.controller.model.controller_context import PartitionAssignment
 from kafka_py.testing.fakes.controllers import ControllerWorld
 from kafka_py.testing.virtual_time import in_virtual_time
@@ -246,7 +247,7 @@ async def test_partitions_added_while_the_controller_writes_a_move_are_kept():
     grown = (await store.topics.assignment("t"))._replace(
         partitions={0: ReplicaAssignment((1, 2)), 1: ReplicaAssignment((3,))}
     )
-    grow = SetOp("/brokers/topics/t", grown.to_znode().encode())
+    grow = SetOp("/brokers/topics/t", to_end(grown.encoding()))
     session = world.brokers[1].session
     get, overtaken = session.get, []
 

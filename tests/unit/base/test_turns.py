@@ -13,6 +13,7 @@ from kafka_py.base.turns import (
     Done,
     Turn,
     finish,
+    in_turns,
     next_turn,
     release,
     run_turn,
@@ -465,6 +466,34 @@ def test_of_tasks_that_share_a_turn_only_one_need_still_be_waiting() -> None:
         await asyncio.wait_for(asyncio.gather(*working, another, return_exceptions=True), 10)
         assert first.cancelled()
         assert second.exception() is None
+
+    asyncio.run(scenario())
+
+
+def test_steps_without_a_clock_are_a_turn_each_and_one_of_many_goes_on_at_a_time() -> None:
+    seen: list[tuple[str, int]] = []
+
+    def steps(name: str) -> Generator[None, None, str]:
+        for number in range(3):
+            seen.append((name, number))
+            yield
+        return name
+
+    def failing() -> Generator[None, None, None]:
+        yield
+        raise ValueError
+
+    async def scenario() -> None:
+        many = asyncio.gather(in_turns(steps("a")), in_turns(steps("b")))
+        passed = 0
+        while not many.done():
+            await asyncio.sleep(0)
+            passed += 1
+        assert await many == ["a", "b"]
+        assert seen == [(name, number) for number in range(3) for name in "ab"]
+        assert passed >= len(seen)
+        with pytest.raises(ValueError):
+            await in_turns(failing())
 
     asyncio.run(scenario())
 

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Generator, Sequence
 
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.turns import SLICE, Turn
+from kafka_py.base.steps import SLICE
+from kafka_py.base.turns import Turn
 from kafka_py.broker.metadata.topic_waits import wait_for_leaders
 from kafka_py.broker.requests.item_errors import error_of
 from kafka_py.broker.requests.node import Node

@@ -9,8 +9,7 @@ import asyncio
 from collections.abc import Iterator
 
 from kafka_py.base.errors import ErrorCode
-from kafka_py.base.ids import TopicPartition
-from kafka_py.base.internal_topics import INTERNAL_TOPICS
+from kafka_py.base.ids import INTERNAL_TOPICS, TopicPartition
 from kafka_py.base.turns import Turn
 from kafka_py.broker.requests.node import Node
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext

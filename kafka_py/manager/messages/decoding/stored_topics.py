@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kafka_py.base.internal_topics import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
+from kafka_py.base.ids import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
 from kafka_py.wire.messages.consumer_protocol import ConsumerProtocolAssignment
 from kafka_py.wire.messages.group_metadata_record import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 from kafka_py.wire.messages.offset_commit_record import OffsetCommitKey, OffsetCommitValue

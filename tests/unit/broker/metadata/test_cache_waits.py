@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from kafka_py.base.purgatory import Purgatory
+from kafka_py.base.steps import SLICE
 from kafka_py.base.timers import Timers
-from kafka_py.base.turns import SLICE, TURN_MS, Turn
+from kafka_py.base.turns import TURN_MS, Turn
 from kafka_py.broker.metadata.cache_waits import IsDone, wait_until_done
 from kafka_py.testing.clock import ManualClock
 

@@ -17,6 +17,7 @@ from kafka_py.base.turns import Turn
 from kafka_py.broker.requests.topic_admin import (
     FRESH_MS,
     GrowthBasis,
+    PlannedTopic,
     RackMode,
     TopicAdmin,
     TopicToCreate,
@@ -31,7 +32,7 @@ from kafka_py.testing.zookeeper import FakeZookeeper
 from kafka_py.zk.config_znodes import ConfigZNode
 from kafka_py.zk.session import ConnectionLoss
 from kafka_py.zk.store import ZkStore
-from kafka_py.zk.topics import ReplicaAssignment, TopicAssignment
+from kafka_py.zk.topics import STEP_PARTITIONS, ReplicaAssignment, TopicAssignment
 from kafka_py.zk.znodes import BrokerEndpoint, BrokerIdZNode, TopicZNode
 
 
@@ -457,6 +458,26 @@ def test_a_topic_does_not_grow_beyond_what_its_znode_can_contain():
         for replicas in ([[0, 1]], [[77, 1]] * most):
             assert await refusal(world.admin.grow("t", most + 1, replicas)) is ErrorCode.INVALID_REPLICA_ASSIGNMENT
         await world.admin.grow("t", most, validate_only=True)
+
+    run(scenario)
+
+
+def test_others_have_the_loop_while_a_topic_of_very_many_partitions_is_written():
+    async def scenario(world):
+        async def turns_during(work):
+            done = asyncio.ensure_future(work)
+            turns = 0
+            while not done.done():
+                await asyncio.sleep(0)
+                turns += 1
+            await done
+            return turns
+
+        planned = PlannedTopic("t", {number: [0] for number in range(3_000)}, {}, None)
+        assert await turns_during(world.admin.write(planned)) >= 2 * 3_000 // STEP_PARTITIONS
+        read_made_and_written = 4 * 3_000 // STEP_PARTITIONS
+        assert await turns_during(world.admin.grow("t", 6_000, [[0]] * 3_000)) >= 2 * read_made_and_written
+        assert len(world.topic("t").partitions) == 6_000
 
     run(scenario)
 

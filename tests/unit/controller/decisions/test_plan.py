@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafka_py.controller.decisions.plan import SLICE, Plan, Worked, slices
+from kafka_py.controller.decisions.plan import Plan, Worked
 from kafka_py.controller.decisions.znode_steps import ReadBrokers, ReadTopics
 from kafka_py.testing.fakes.controller_znodes import result_of
 
@@ -39,9 +39,3 @@ def test_what_a_step_raises_is_raised_in_the_plan() -> None:
     with pytest.raises(TimeoutError):
         result_of(plan(), perform)
     assert done == [ReadTopics, ReadBrokers]
-
-
-def test_slices_have_all_elements_in_their_order() -> None:
-    assert [len(some) for some in slices(range(2 * SLICE + 1))] == [SLICE, SLICE, 1]
-    assert [each for some in slices("abcde", 2) for each in some] == list("abcde")
-    assert list(slices([])) == []

@@ -3,11 +3,17 @@
 from typing import Any
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.controller.decisions.plan import SLICE, Step, Worked
+from kafka_py.base.steps import SLICE
+from kafka_py.controller.decisions.plan import Step, Worked
 from kafka_py.controller.decisions.settings import Settings
-from kafka_py.controller.decisions.topic_changes import add_topics, read_assignments, topic_change
+from kafka_py.controller.decisions.topic_changes import (
+    add_topics,
+    partition_modifications,
+    read_assignments,
+    topic_change,
+)
 from kafka_py.controller.decisions.znode_steps import ForgetTopic, GiveTopicIds, ReadAssignments, ReadTopics
-from kafka_py.controller.events import TopicChange
+from kafka_py.controller.events import PartitionModifications, TopicChange
 from kafka_py.testing.fakes.controller_transcripts import ControllerScript
 from kafka_py.testing.fakes.controller_znodes import result_of
 from kafka_py.zk.schema import MalformedZNode
@@ -42,6 +48,18 @@ def test_others_have_the_loop_while_very_many_topics_are_taken_in() -> None:
     assert len(script.cluster.topics) == SLICE
     assert plan.send(None) == Worked(SLICE)
     assert len(script.cluster.topics) == 2 * SLICE
+
+
+def test_others_have_the_loop_while_very_many_partitions_are_added_to_a_topic() -> None:
+    script = ControllerScript()
+    script.perform("brokers 1")
+    script.perform("topic t 1")
+    grown = TopicAssignment.of({number: [1] for number in range(2 * SLICE + 1)})
+    plan = partition_modifications(script.cluster, PartitionModifications("t"), Settings(script.options, "PLAINTEXT"))
+    assert isinstance(next(plan), ReadAssignments)
+    taken_in, replicas_listed = ([plan.send({"t": grown}), plan.send(None)], [plan.send(None), plan.send(None)])
+    assert taken_in == replicas_listed == [Worked(SLICE), Worked(SLICE)]
+    assert len(script.cluster.topic_assignment("t")) == 2 * SLICE + 1
 
 
 def test_changes_of_partitions_that_are_known_are_ignored() -> None:

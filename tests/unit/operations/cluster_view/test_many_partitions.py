@@ -5,7 +5,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from kafka_py.base.ids import EARLIEST_TIMESTAMP, TopicPartition
-from kafka_py.base.turns import SLICE
+from kafka_py.base.steps import SLICE
 from kafka_py.clients.metadata import PartitionInfo
 from kafka_py.operations.cluster_view.asking import LookLimits
 from kafka_py.operations.cluster_view.groups import groups_of

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from kafka_py.base.ids import TopicPartition
-from kafka_py.base.turns import SLICE
+from kafka_py.base.steps import SLICE
 from kafka_py.replication.follower.fetcher import ReplicaFetcher
 from kafka_py.replication.follower.states import DROPPED, FETCHING, HELD_BACK, FollowedState
 from kafka_py.replication.state.isr import CommittedIsr

@@ -9,7 +9,7 @@ import pytest
 
 from kafka_py.base.chance import Chance
 from kafka_py.base.errors import ErrorCode, KafkaError
-from kafka_py.base.turns import SLICE
+from kafka_py.base.steps import SLICE
 from kafka_py.net.principal import Principal
 from kafka_py.security.tokens.delegation_tokens import Lifetimes
 from kafka_py.security.tokens.token_keeper import AT_A_TIME, TokenKeeper
