@@ -91,6 +91,7 @@ async def wait_until_done(
             purgatory.try_complete_else_watch(operations[-1], some, timeout_ms)
         # All at once: what a key waits for may be there for a short time only.
         for unfinished in await asyncio.gather(*(operation.finish(turn) for operation in operations)):
+            await turn.maybe_yield()
             late |= unfinished
     finally:  # the request may be cancelled, and a look may raise
         for operation in operations:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping
 
 from kafka_py.base.ids import NO_LEADER
 from kafka_py.base.purgatory import Purgatory
-from kafka_py.base.turns import Turn
+from kafka_py.base.turns import Turn, sliced
 from kafka_py.broker.metadata.cache_waits import IsDone, wait_until_done
 from kafka_py.broker.metadata.metadata_cache import MetadataCache
 
@@ -30,7 +30,10 @@ async def wait_for_topics(
     timeout_ms: without one all topics are late, and none is looked at. turn: of the request.
     """
     if timeout_ms <= 0:
-        return set(topics)
+        late: set[str] = set()
+        async for some in sliced(topics):
+            late.update(some)
+        return late
     return await wait_until_done(purgatory, topics, is_done, timeout_ms, turn)
 
 

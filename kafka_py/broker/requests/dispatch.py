@@ -205,7 +205,11 @@ class Dispatcher:
             self._refuse(context, request, error)
             return
         if response is not ANSWERS_LATER:
-            context.answer(response)
+            try:
+                context.answer(response)
+            except Exception:  # whoever else answers runs in the connection's callback, which closes it
+                _log.exception("%s v%d: its response failed", context.api.name, context.api_version)
+                context.connection.close("internal error")
 
     def _refuse(self, context: RequestContext, request: Any, error: Exception) -> None:
         """Sends the API's error response; unforeseen errors are logged as well."""

@@ -174,7 +174,7 @@ class ReplicaMetrics:
     def __init__(self, registry: MetricRegistry, hosted: HostedPartitions) -> None:
         self._registry = registry
         self.topics: dict[str, TopicMetrics] = {}
-        self._expired: dict[TopicPartition, PartitionExpiryMetrics] = {}
+        self._expired: dict[str, dict[int, PartitionExpiryMetrics]] = {}
         self.all_topics = TopicMetrics(registry)
         self.produce_conversions = ConversionMetrics(registry, request="Produce")
         self.fetch_conversions = ConversionMetrics(registry, request="Fetch")
@@ -216,16 +216,17 @@ class ReplicaMetrics:
         found = self.topics.pop(topic, None)
         if found is not None:
             found.close()
-        for topic_partition in [each for each in self._expired if each.topic == topic]:
-            self._expired.pop(topic_partition).close()
+        for expired in self._expired.pop(topic, {}).values():
+            expired.close()
 
     def produce_expired(self, topic_partition: TopicPartition) -> None:
         self._produce.expires += 1
-        found = self._expired.get(topic_partition)
+        topic, partition = topic_partition
+        by_partition = self._expired.setdefault(topic, {})
+        found = by_partition.get(partition)
         if found is None:
-            topic, partition = topic_partition
             found = PartitionExpiryMetrics(self._registry, topic=topic, partition=str(partition))
-            self._expired[topic_partition] = found
+            by_partition[partition] = found
         found.expires += 1
 
     def consumer_fetch_expired(self) -> None:

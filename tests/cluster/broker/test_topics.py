@@ -376,6 +376,7 @@ async def test_partitions_are_added_and_served_when_the_answer_comes(broker: Loc
     await broker.create_topic("t")
     topic_id = broker.server.node.metadata.topic_id("t")
     assert (await grow(broker, "t", 3)).error_code == 0
+    assert (await grow(broker, "t", 4, timeout_ms=0)).error_code == ErrorCode.REQUEST_TIMED_OUT
     assert (await broker.produce("t", batch(), partition=2)).error_code == 0
     assert broker.server.node.metadata.topic_id("t") == topic_id
 
@@ -434,7 +435,7 @@ async def test_every_version_deletes_by_name_and_the_answer_means_gone(broker: L
         await broker.produce("t", batch())
         names = {"topic_names": ["t"]} if version < 6 else {"topics": [DeleteTopicState(name="t", topic_id=ZERO_UUID)]}
         [result] = (await broker.ask(DeleteTopicsRequest(timeout_ms=5000, **names), version)).responses
-        assert (result.name, result.error_code) == ("t", 0)
+        assert (result.name, result.topic_id, result.error_code) == ("t", ZERO_UUID, 0)
         assert not broker.server.node.metadata.has_topic("t")
         await broker.until(lambda: not broker.server.node.hosted.partitions)
         await _until_gone(broker, "t")
@@ -488,6 +489,14 @@ async def test_deletion_can_be_switched_off(broker: LocalBroker) -> None:
     for version, code in ((2, ErrorCode.INVALID_REQUEST), (3, ErrorCode.TOPIC_DELETION_DISABLED)):
         request = DeleteTopicsRequest(topic_names=["t"], timeout_ms=1000)
         assert (await broker.ask(request, version)).responses[0].error_code == code
+    assert await _code_of_name_and_id(broker) == ErrorCode.TOPIC_DELETION_DISABLED
+
+
+async def _code_of_name_and_id(broker: LocalBroker) -> int:
+    """Whether the topic may be deleted at all is asked first."""
+    both = [DeleteTopicState(name="t", topic_id=uuid.uuid4())]
+    [row] = (await broker.ask(DeleteTopicsRequest(topics=both, timeout_ms=1000), 6)).responses
+    return row.error_code
 
 
 @on_broker()
@@ -498,6 +507,7 @@ async def test_only_the_controller_changes_topics(broker: LocalBroker) -> None:
     assert (await grow(broker, "t", 2)).error_code == ErrorCode.NOT_CONTROLLER
     [row] = (await broker.ask(DeleteTopicsRequest(topic_names=["t"], timeout_ms=1000), 3)).responses
     assert row.error_code == ErrorCode.NOT_CONTROLLER
+    assert await _code_of_name_and_id(broker) == ErrorCode.NOT_CONTROLLER
     broker.server.node.controller.active_controller_id = 0
 
 

@@ -40,8 +40,7 @@ async def handle(node: Node, context: RequestContext, request: CreateTopicsReque
     mutations = mutations_of(node, context)
     results: dict[str, CreatableTopicResult] = {}
     created = await _create(node, context, request, results, mutations, turn)
-    wanted = {name: range(partitions) for name, partitions in created.items()}
-    late = await wait_for_leaders(node.topic_waits, node.metadata, wanted, request.timeout_ms, turn)
+    late = await wait_for_leaders(node.topic_waits, node.metadata, created, request.timeout_ms, turn)
     for name in late:
         await turn.maybe_yield()
         _fail(context, results[name], ErrorCode.REQUEST_TIMED_OUT, ErrorCode.REQUEST_TIMED_OUT.meaning)
@@ -51,10 +50,10 @@ async def handle(node: Node, context: RequestContext, request: CreateTopicsReque
 async def _create(
     node: Node, context: RequestContext, request: CreateTopicsRequest, results: dict[str, CreatableTopicResult],
     mutations: Mutations, turn: Turn,
-) -> dict[str, int]:  # fmt: skip
-    """Creates the topics and fills in their results; returns the number of partitions of those that were created."""
+) -> dict[str, range]:  # fmt: skip
+    """Creates the topics and fills in their results; returns the partitions of those that were created."""
     counts: Counter[str] = Counter()
-    created: dict[str, int] = {}
+    created: dict[str, range] = {}
     groups: dict[str, list[CreatableTopic]] = {}
     basis = node.topics.creation_basis()
     for topic in request.topics:
@@ -79,7 +78,7 @@ async def _create(
                 await turn.maybe_yield()
                 _fill(node, context, result, planned)
                 if not request.validate_only:
-                    created[topic.name] = planned.partitions
+                    created[topic.name] = range(planned.partitions)
             except KafkaError as error:
                 _log.info("Topic %s is not created: %s", topic.name, error.message)
                 _fail(context, result, error.code, error.message)

@@ -23,12 +23,15 @@ _log = logging.getLogger(__name__)
 
 
 async def handle(node: Node, context: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
-    """One result per topic. Raises KafkaError(INVALID_REQUEST) when an entry has both name and id."""
+    """One result per topic, with the topic id that was asked for.
+
+    Raises KafkaError(INVALID_REQUEST) when an entry has both name and id.
+    """
     results = []
     queued: dict[str, list[DeletableTopicResult]] = {}
     turn = Turn(node.clock)
     mutations = mutations_of(node, context)
-    for asked_name, asked_id in await _asked(request, turn):
+    for asked_name, asked_id in await _asked(node, request, turn):
         await turn.maybe_yield()
         result = DeletableTopicResult(
             name=asked_name, topic_id=asked_id, error_code=ErrorCode.NONE, error_message=None
@@ -38,7 +41,6 @@ async def handle(node: Node, context: RequestContext, request: DeleteTopicsReque
             name = _resolve(node, context, asked_name, asked_id)
             result.name = name
             _authorize(node, context, name)
-            result.topic_id = node.metadata.topic_id(name)
             mutations.take(len(node.metadata.partitions_of(name)))
             await node.topics.delete(name)
             queued.setdefault(name, []).append(result)
@@ -55,15 +57,16 @@ async def handle(node: Node, context: RequestContext, request: DeleteTopicsReque
     return DeleteTopicsResponse(throttle_time_ms=mutations.throttle_ms, responses=results)
 
 
-async def _asked(request: DeleteTopicsRequest, turn: Turn) -> list[tuple[str | None, TopicId]]:
+async def _asked(node: Node, request: DeleteTopicsRequest, turn: Turn) -> list[tuple[str | None, TopicId]]:
     """Names and ids of the topics: up to v5 a list of names, from v6 on names or ids; the other list is empty."""
+    may_delete = node.controller.is_active and node.config.delete_topic_enable  # else all have that error
     asked: dict[tuple[str | None, TopicId], None] = {}
     for name in request.topic_names:
         await turn.maybe_yield()
         asked[name, ZERO_UUID] = None
     for topic in request.topics:
         await turn.maybe_yield()
-        if topic.name is not None and topic.topic_id != ZERO_UUID:
+        if topic.name is not None and topic.topic_id != ZERO_UUID and may_delete:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Topic name and topic ID can not both be specified.")
         asked[topic.name, topic.topic_id] = None
     return list(asked)

@@ -5,6 +5,8 @@ Source: KIP-183, KIP-460; docs/reference/controller.md, section 10.
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable, Iterator, Mapping
+
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.ids import ElectionType, TopicPartition
 from kafka_py.base.turns import Turn, sliced
@@ -33,9 +35,12 @@ async def handle(node: Node, context: RequestContext, request: ElectLeadersReque
     except KafkaError as error:
         if error.code is not ErrorCode.NOT_CONTROLLER:
             raise
-        outcomes = dict.fromkeys(partitions, KafkaError(ErrorCode.NOT_CONTROLLER))
+        refusal = KafkaError(ErrorCode.NOT_CONTROLLER)
+        outcomes = {}
+        async for names in sliced(partitions):
+            outcomes.update(dict.fromkeys(names, refusal))
     elected: dict[TopicPartition, int] = {}
-    refused: dict[TopicPartition, KafkaError | None] = {}
+    refused: dict[TopicPartition, KafkaError] = {}
     async for some in sliced(outcomes.items()):
         for partition, outcome in some:
             if isinstance(outcome, int):
@@ -44,10 +49,7 @@ async def handle(node: Node, context: RequestContext, request: ElectLeadersReque
                 refused[partition] = outcome
     left_ms = deadline_ms - node.clock.monotonic_ms()
     late = await wait_for_leaders(node.election_waits, node.metadata, elected, left_ms, Turn(node.clock))
-    done: dict[TopicPartition, KafkaError | None] = dict.fromkeys(elected)
-    done.update(dict.fromkeys(late, KafkaError(ErrorCode.REQUEST_TIMED_OUT)))
-    done.update(refused)
-    return await _response(node, context, done)
+    return await _response(node, context, _errors(elected, late, refused))
 
 
 _NOT_NEEDED = ErrorCode.ELECTION_NOT_NEEDED
@@ -68,12 +70,22 @@ async def _asked(node: Node, request: ElectLeadersRequest) -> list[TopicPartitio
     return list(named)
 
 
+def _errors(
+    elected: Iterable[TopicPartition], late: Container[TopicPartition], refused: Mapping[TopicPartition, KafkaError]
+) -> Iterator[tuple[TopicPartition, KafkaError | None]]:
+    """Every partition with its error. late: those of `elected` whose leaders are not in the cache."""
+    timed_out = KafkaError(ErrorCode.REQUEST_TIMED_OUT)
+    for partition in elected:
+        yield partition, timed_out if partition in late else None
+    yield from refused.items()
+
+
 async def _response(
-    node: Node, context: RequestContext, done: dict[TopicPartition, KafkaError | None]
+    node: Node, context: RequestContext, errors: Iterator[tuple[TopicPartition, KafkaError | None]]
 ) -> ElectLeadersResponse:
     turn = Turn(node.clock)
     topics: dict[str, ReplicaElectionResult] = {}
-    for (topic, number), error in done.items():
+    for (topic, number), error in errors:
         await turn.maybe_yield()
         if error is not None:
             context.metrics.count_error(error.code.name)

@@ -32,13 +32,16 @@ async def handle(node: Node, context: RequestContext, request: UpdateMetadataReq
         node.roles.accept_controller(request.controller_id, request.controller_epoch)
         update = await _update_of(node, request, UPDATE_METADATA_ADDRESSES[context.api_version])
         forgotten, mentioned = await node.metadata.update(update)
-        gone = dict.fromkeys(found.topic for found in forgotten if not node.metadata.has_topic(found.topic))
-        for topic in gone:
-            node.topic_configs.forget(topic)
-            node.replicas.metrics.drop_topic(topic)
+        turn = Turn(node.clock)
+        gone: dict[str, None] = {}
+        for topic, _ in forgotten:
+            await turn.maybe_yield()
+            if topic not in gone and not node.metadata.has_topic(topic):
+                gone[topic] = None
+                node.topic_configs.forget(topic)
+                node.replicas.metrics.drop_topic(topic)
         node.coordinators.topics_deleted(gone)
         node.deletion.check_all()
-        turn = Turn(node.clock)
         for waited_for in node.topic_waits.watched_keys():
             await turn.maybe_yield()
             if waited_for == THE_CLUSTER or waited_for in mentioned:

@@ -1,13 +1,14 @@
 """UpdateMetadata: which of the operations that wait for the metadata cache are checked, and in how many turns."""
 
 import asyncio
+from collections.abc import Generator
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from kafka_py.base.clock import Clock
-from kafka_py.base.ids import ZERO_UUID, TopicPartition
+from kafka_py.base.ids import LEADER_DURING_DELETE, ZERO_UUID, TopicPartition
 from kafka_py.base.turns import Turn
 from kafka_py.broker.handlers.brokers import update_metadata
 from kafka_py.broker.metadata.metadata_cache import MetadataCache
@@ -107,5 +108,32 @@ def test_only_the_topics_and_partitions_of_the_update_are_checked_in_turns(monke
         assert only.checked == only.keys, "a single one that waits"
         await update_metadata.handle(node_with(Waits(), Waits()), cast(RequestContext, context), request)
         assert asked[-1] == 0, "nothing waits"
+
+    asyncio.run(scenario())
+
+
+def test_a_topic_that_is_gone_is_forgotten_once_and_a_quota_plug_in_is_told_to_the_end() -> None:
+    async def scenario() -> None:
+        forgotten: list[str] = []
+        told: list[object] = []
+
+        def telling(metadata: MetadataCache) -> Generator[None, None, None]:
+            told.append(metadata.has_topic("t"))
+            yield
+            told.append("end")
+
+        node: Any = node_with(Waits(), Waits())
+        node.topic_configs = SimpleNamespace(forget=forgotten.append)
+        node.replicas = SimpleNamespace(metrics=SimpleNamespace(drop_topic=forgotten.append))
+        node.quotas.on_cluster_metadata = telling
+        context: Any = SimpleNamespace(api_version=7, is_logged=True)
+        await update_metadata.handle(node, context, update_of("t", range(3)))
+        for partitions, gone in ((range(1), []), (range(1, 3), ["t", "t"])):
+            request = update_of("t", partitions)
+            for state in request.topic_states[0].partition_states:
+                state.leader = LEADER_DURING_DELETE
+            await update_metadata.handle(node, context, request)
+            assert forgotten == gone
+        assert told == [True, "end", True, "end", False, "end"]
 
     asyncio.run(scenario())

@@ -396,8 +396,10 @@ def test_a_plug_in_names_budgets_and_limits() -> None:
     assert charge(clients.produce, ALICE, "other", 1_000_000, 0.0) == 0
     plugin.limits["team"], plugin.is_reset = 5000.0, True
     assert charge(clients.produce, ALICE, "team-1", 0, 0.0) == 0
+    assert charge(clients.fetch, ALICE, "team-1", 50_000, 0.0) == 0
     run(clients.on_cluster_metadata(None))
     assert charge(clients.produce, ALICE, "team-1", 0, 0.0) > 0
+    assert charge(clients.fetch, ALICE, "team-1", 0, 0.0) > 0
     run(clients.applying(QuotaEntity("a%20b", "<default>"), {"request_percentage": "5.0"}))
     assert ("Request", {"user": "a b", "client-id": None}, 5.0) in plugin.changes
     assert ("Produce", {"user": "a b", "client-id": None}) in plugin.changes

@@ -65,9 +65,10 @@ class World:
 
 
 def test_only_connections_without_traffic_for_that_long_are_closed() -> None:
-    world = World(5)
-    active, waiting, quiet, late, muted = world.connections.values()
+    world = World(6)
+    active, waiting, quiet, late, muted, throttled = world.connections.values()
     active.is_active, waiting.unanswered, muted.unanswered, muted.mutes = True, 1, 1, 1
+    throttled.is_active, throttled.mutes = True, 1
     late.last_active_ms = 1_000.0
     world.sweeps.start()
     for _ in range(16):
@@ -77,10 +78,10 @@ def test_only_connections_without_traffic_for_that_long_are_closed() -> None:
     assert world.closed == [quiet.id, muted.id]
     waiting.unanswered = 0
     world.turn()
-    assert world.closed == [quiet.id, muted.id, active.id]
+    assert world.closed == [quiet.id, muted.id, active.id, throttled.id]
     while world.connections:
         world.turn()
-    assert world.closed == [quiet.id, muted.id, active.id, late.id, waiting.id]
+    assert world.closed == [quiet.id, muted.id, active.id, throttled.id, late.id, waiting.id]
     assert world.clock.monotonic_ms() == 3_400.0
     world.sweeps.close()
     assert world.due == []
