@@ -1,6 +1,7 @@
 """Changed frames over the sockets of a running broker: before a login, during it, and after it.
 
-    python -m benchmarks.security.live_fuzz [--frames N] [--phases before,during,after,valid] [--rate N] [--seed N]
+    python -m benchmarks.security.live_fuzz [--frames N] [--phases before,during,after,valid] [--rate N] [--limited]
+        [--seed N]
 
 Before: frames that a listener with logins answers without a login, and those for which it closes the connection; bytes
 in place of TLS. During: exchanges of each mechanism that end badly somewhere in the middle. After: requests with
@@ -10,7 +11,9 @@ Another user writes records and asks for metadata meanwhile; for a part of the t
 beside processes that keep all processors busy and send nothing, because changed frames keep them busy too. The phase
 `valid` sends the requests of an honest client in the same way, for comparison. What the dispatcher alone is fed with is
 `python -m kafka_py.testing.fuzz`. Prints lines for people; it is an error if the broker ends, logs an error, or does
-not have all records of the other user. The short form is tests/system/test_live_fuzz.py.
+not have all records of the other user. With
+--limited it has the limits that Kafka offers against such clients, so that few frames are read and the other user's
+waits count. The short form is tests/system/test_live_fuzz.py.
 """
 
 from __future__ import annotations
@@ -171,12 +174,16 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--connections", type=int, default=AT_ONCE, help="at a time")
     parser.add_argument("--rate", type=float, default=0.0, help="the most frames per second; 0: no limit")
+    parser.add_argument("--limited", action="store_true", help="the broker limits logins, connections and requests")
     parser.add_argument("--log", type=Path, help="where the broker's log is kept")
     options = parser.parse_args()
     failed = False
     with zookeeper() as connect:
         for name in options.phases.split(","):
-            with folder("fuzz") as directory, running_target(f"{connect}/{name}", directory) as target:
+            with (
+                folder("fuzz") as directory,
+                running_target(f"{connect}/{name}", directory, is_limited=options.limited) as target,
+            ):
                 try:
                     found = run_phase(
                         name, target, options.frames, options.seed, say=lambda line: print(line, flush=True),

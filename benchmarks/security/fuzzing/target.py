@@ -47,6 +47,15 @@ SETTINGS = {
     "group.min.session.timeout.ms": "1",
     "group.max.session.timeout.ms": "2000",
 }
+LIMITS = {
+    "connection.failed.authentication.delay.ms": "100",
+    "max.connection.creation.rate": "20",
+}
+"""What an operator limits: failed logins are answered late, as by default, and new connections are few."""
+
+REQUEST_PERCENTAGE = 5.0
+"""What the user of the changed frames may then have of the broker's threads."""
+
 _MAY_USE = (
     Operation.READ, Operation.WRITE, Operation.DESCRIBE, Operation.DESCRIBE_CONFIGS, Operation.ALTER_CONFIGS,
 )  # fmt: skip
@@ -67,11 +76,12 @@ class Target(NamedTuple):
 
 
 @contextlib.contextmanager
-def running_target(connect: str, directory: Path) -> Iterator[Target]:
-    """A broker with its topics and users. connect: its ZooKeeper."""
+def running_target(connect: str, directory: Path, *, is_limited: bool = False) -> Iterator[Target]:
+    """A broker with its topics and users. connect: its ZooKeeper. is_limited: with LIMITS and REQUEST_PERCENTAGE."""
     ports = {"PLAINTEXT": free_port(), "SASL_PLAINTEXT": free_port(), "SASL_SSL": free_port()}
     settings = {
         **SETTINGS,
+        **(LIMITS if is_limited else {}),
         **CertificateFiles(directory / "certificates").broker(),
         "listeners": ",".join(f"{name}://127.0.0.1:{port}" for name, port in ports.items()),
     }
@@ -85,6 +95,9 @@ def running_target(connect: str, directory: Path) -> Iterator[Target]:
             configs = {"retention.bytes": "-1"} if topic == GOOD_TOPIC else {}
             broker.create_topic(topic, partitions, configs)
         _introduce(broker.bootstrap)
+        if is_limited:
+            with AdminClient({"bootstrap.servers": broker.bootstrap}) as admin:
+                admin.alter_client_quotas({(("user", USER),): {"request_percentage": REQUEST_PERCENTAGE}}).all()
         _make_internal_topics(broker.bootstrap)
         server = Server("ours", broker.popen, broker.port, directory)
         yield Target(server, ports["SASL_PLAINTEXT"], ports["SASL_SSL"], directory / "server.log")
