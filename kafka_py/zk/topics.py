@@ -68,11 +68,12 @@ class TopicAssignment(NamedTuple):
     def making(
         cls, partitions: Mapping[int, Sequence[int]], topic_id: TopicId | None = None
     ) -> Generator[None, None, Self]:
-        """As `of`, but a generator that yields after every STEP_PARTITIONS (base/turns.py)."""
+        """As `of`, but a generator that yields between STEP_PARTITIONS and the next (base/turns.py)."""
         made: dict[int, ReplicaAssignment] = {}
-        for some in slices(partitions.items(), STEP_PARTITIONS):
+        for count, some in enumerate(slices(partitions.items(), STEP_PARTITIONS)):
+            if count:  # most topics are not larger than one slice, and need no stop
+                yield
             made.update((number, ReplicaAssignment(tuple(replicas))) for number, replicas in some)
-            yield
         return cls(made, topic_id)
 
     def to_znode(self) -> TopicZNode:
@@ -86,14 +87,15 @@ class TopicAssignment(NamedTuple):
         )
 
     def encoding(self) -> Generator[None, None, bytes]:
-        """The data of `to_znode()`; yields after every STEP_PARTITIONS."""
+        """The data of `to_znode()`; yields between STEP_PARTITIONS and the next."""
         texts: dict[str, list[bytes]] = {}
-        for some in slices(sorted(self.partitions), STEP_PARTITIONS):
+        for count, some in enumerate(slices(sorted(self.partitions), STEP_PARTITIONS)):
+            if count:
+                yield
             part = TopicAssignment({number: self.partitions[number] for number in some}).to_znode().to_json()
             for name in _MAPS:
                 if part[name]:
                     texts.setdefault(name, []).append(dump_json(part[name])[1:-1])
-            yield
         data = TopicZNode(topic_id=self.topic_id).encode()
         for name, pieces in texts.items():
             data = data.replace(b'"%b":{}' % name.encode(), b'"%b":{%b}' % (name.encode(), b",".join(pieces)))
@@ -108,11 +110,12 @@ class TopicAssignment(NamedTuple):
         value = yield from _decoding(data or b"")
         adding, removing = value.adding_replicas, value.removing_replicas
         made: dict[int, ReplicaAssignment] = {}
-        for some in slices(value.partitions.items(), STEP_PARTITIONS):
+        for count, some in enumerate(slices(value.partitions.items(), STEP_PARTITIONS)):
+            if count:
+                yield
             for number, replicas in some:
                 also = tuple(adding.get(number, ())), tuple(removing.get(number, ()))
                 made[number] = ReplicaAssignment(tuple(replicas), *also)
-            yield
         return cls(made, value.topic_id)
 
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Hashable
-from itertools import islice
 from typing import Generic, TypeVar
 
 from kafka_py.base.purgatory import DelayedOperation, Purgatory
-from kafka_py.base.steps import SLICE
+from kafka_py.base.steps import slices
 from kafka_py.base.turns import Turn
 
 K = TypeVar("K", bound=Hashable)
@@ -83,9 +82,8 @@ async def wait_until_done(
     """
     operations: list[DelayedChange[K]] = []
     late: set[K] = set()
-    remaining = iter(keys)
     try:
-        while some := list(islice(remaining, SLICE)):  # each operation enters and leaves the purgatory in one piece
+        for some in slices(keys):  # each operation enters and leaves the purgatory in one piece
             await turn.maybe_yield()
             operations.append(DelayedChange(some, is_done))
             purgatory.try_complete_else_watch(operations[-1], some, timeout_ms)

@@ -36,7 +36,7 @@ Plan: TypeAlias = Generator[Step[Any], Any, T]
 class Worked(Step[None]):
     """Reports processed elements; after `of` such elements the executor yields to other work on the loop.
 
-    A plan yields it after each list of `slices` (base/turns.py).
+    A plan yields it after each list of `slices` (base/steps.py).
     """
 
     elements: int
