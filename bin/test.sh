@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # bin/test.sh [--all] [pytest arguments]: sets everything up and runs the checks and the tests.
 # Without arguments: ruff, mypy, the import contract, and the tests of every day, among them short forms of the slow ones
-# that matter most (marked `core`). --all adds the slow ones, in their long forms.
-# With pytest arguments (a path, -k words): only those tests.
+# that matter most (marked `core`), in a process for each processor (KAFKA_PY_TEST_PROCESSES, else at most four).
+# --all adds the slow ones, in their long forms, which load the machine themselves: in one process.
+# With pytest arguments (a path, -k words): only those tests, in one process unless they say -n.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/_setup.sh"
 
@@ -49,4 +50,9 @@ if [ $# -eq 0 ]; then
   say "import contract"; "$ROOT/.venv/bin/lint-imports"
 fi
 say "pytest"
+if [ $# -eq 0 ] && [ "$marker" != "slow or not slow" ]; then
+  processors="$(nproc)"
+  # A module's tests share brokers: they stay together.
+  set -- -n "${KAFKA_PY_TEST_PROCESSES:-$((processors < 4 ? processors : 4))}" --dist loadfile --durations 25
+fi
 exec "$PYTHON" -m pytest -m "$marker" "$@"

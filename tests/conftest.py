@@ -9,7 +9,7 @@ import logging
 import os
 import signal
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -54,23 +54,27 @@ _chroots = itertools.count(1)
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
     """Names the skips that nobody expects; pytest_sessionfinish has made them a failure."""
-    for where, reason in terminalreporter.config.stash.get(_UNEXPECTED, []):
+    for where, reason in terminalreporter.config.stash.get(_UNEXPECTED, {}).items():
         terminalreporter.write_line(f"UNEXPECTED SKIP {where}: {reason}", red=True)
 
 
-_UNEXPECTED = pytest.StashKey[list[tuple[str, str]]]()
+_UNEXPECTED = pytest.StashKey[dict[str, str]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.stash[_UNEXPECTED] = []
+    config.stash[_UNEXPECTED] = {}
     if os.environ.get("KAFKA_PY_SKIPS") == "fail":
         config.pluginmanager.register(_SkipWatch(config.stash[_UNEXPECTED]))
 
 
 class _SkipWatch:
-    """Collects skips with a reason that is not expected, and makes the run fail for them."""
+    """Collects skips with a reason that is not expected, and makes the run fail for them.
 
-    def __init__(self, unexpected: list[tuple[str, str]]) -> None:
+    A run in several processes sees here what its workers report of tests. Modules that a worker skipped whole it does
+    not report: they come with what it says when it ends.
+    """
+
+    def __init__(self, unexpected: dict[str, str]) -> None:
         self._unexpected = unexpected
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -83,12 +87,22 @@ class _SkipWatch:
         if report.skipped and not hasattr(report, "wasxfail"):
             reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
             if not reason.removeprefix("Skipped: ").startswith(EXPECTED_SKIPS):
-                self._unexpected.append((report.nodeid, reason))
+                self._unexpected[report.nodeid] = reason
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """A worker of pytest-xdist has ended; one that crashed says nothing, and fails the test that it ran."""
+        self._unexpected.update(getattr(node, "workeroutput", {}).get(_SKIPS_OF_WORKER, {}))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if hasattr(session.config, "workeroutput"):
+            session.config.workeroutput[_SKIPS_OF_WORKER] = self._unexpected
         if self._unexpected and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+_SKIPS_OF_WORKER = "unexpected_skips"
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,9 @@ in place of TLS. During: exchanges of each mechanism that end badly somewhere in
 random values and bytes of every API in every version, by a user who may do what clients may do, and damaged record
 batches. A frame counts when the broker has answered it or a later one, or has closed the connection because of it.
 Another user writes records and asks for metadata meanwhile; for a part of the time it is alone, and for another one
-beside processes that keep all processors busy and send nothing, because changed frames keep them busy too. The phase
-`valid` sends the requests of an honest client in the same way, for comparison. What the dispatcher alone is fed with is
+the frames go to a second broker, because they keep the machine's processors busy wherever they go: what the user waits
+for longer than then comes of the broker. The phase `valid` sends the requests of an honest client in the same way, for
+comparison. What the dispatcher alone is fed with is
 `python -m kafka_py.testing.fuzz`. Prints lines for people; it is an error if the broker ends, logs an error, or does
 not have all records of the other user. With
 --limited it has the limits that Kafka offers against such clients, so that few frames are read and the other user's
@@ -31,7 +32,6 @@ from benchmarks.security.fuzzing.generator import AT_ONCE, Counter, Generator, O
 from benchmarks.security.fuzzing.good_client import GoodClient, missing_records
 from benchmarks.security.fuzzing.logins import before_scripts, during_scripts
 from benchmarks.security.fuzzing.requests import request_scripts, valid_scripts
-from benchmarks.security.fuzzing.spinners import Spinners
 from benchmarks.security.fuzzing.target import Target, faults_in, running_target
 from benchmarks.servers import folder, zookeeper
 
@@ -39,7 +39,7 @@ PHASES = {"before": before_scripts, "during": during_scripts, "after": request_s
 CONTROL = {"valid": valid_scripts}
 """The same with nothing changed: what another user waits for who has a busy neighbour."""
 LOGGED_IN = ("after", "valid")
-WITH, ALONE, BUSY = "meanwhile", "alone", "on a busy machine"
+WITH, ALONE, ELSEWHERE = "meanwhile", "alone", "frames elsewhere"
 WITH_S, ALONE_S = 20.0, 3.0
 """How long the other user is measured, in turn."""
 SETTLE_S = 0.3
@@ -61,8 +61,8 @@ class Found(NamedTuple):
 
 
 class Pace(NamedTuple):
-    """with_s: how long the other user is measured beside changed frames; alone_s: how long alone, on an idle machine
-    and then on a busy one. at_once, rate: see Order.
+    """with_s: how long the other user is measured beside changed frames; alone_s: how long alone, and then while the
+    frames go to a second broker. at_once, rate: see Order.
     """
 
     with_s: float = WITH_S
@@ -75,37 +75,40 @@ AT_FULL_SPEED = Pace()
 
 
 def run_phase(
-    name: str, target: Target, frames: int, seed: int, *, scripts: int = SCRIPTS, pace: Pace = AT_FULL_SPEED,
-    say: Callable[[str], None] = print,
+    name: str, target: Target, frames: int, seed: int, *, elsewhere: Target | None = None, scripts: int = SCRIPTS,
+    pace: Pace = AT_FULL_SPEED, say: Callable[[str], None] = print,
 ) -> Found:  # fmt: skip
-    """Sends so many frames, or as many as go before SIGINT. Raises what has ended the broker or one of the clients."""
-    opening = login(USER, PASSWORD) if name in LOGGED_IN else b""
-    make = PHASES.get(name) or CONTROL[name]
-    generator = Generator(Order(make, scripts, opening, target.port, target.tls_port, seed, pace.at_once, pace.rate))
+    """Sends so many frames, or as many as go before SIGINT. elsewhere: the second broker, None: that part is left out.
+
+    Raises what has ended the broker or one of the clients.
+    """
+    generator = _generator(name, target, seed, scripts, pace)
+    other = _generator(name, elsewhere, seed, scripts, pace) if elsewhere is not None else None
     good = GoodClient(target.port)
-    spinners = Spinners()
     good.start()
     server = target.server
     resident_mb, cpu_s, seconds = [server.resident_mb()], 0.0, 0.0
     try:
-        _wait_prepared(generator)
+        for each in (generator, other):
+            if each is not None:
+                _wait_prepared(each)
         while generator.counts()[Counter.READ] < frames:
             before_s, began_s = server.cpu_seconds(), time.monotonic()
             _measure(good, generator, WITH, pace.with_s, frames)
             cpu_s += server.cpu_seconds() - before_s
             seconds += time.monotonic() - began_s
             resident_mb.append(server.resident_mb())
-            _measure(good, generator, ALONE, pace.alone_s, frames)
-            spinners.go(True)
-            _measure(good, generator, BUSY, pace.alone_s, frames)
-            spinners.go(False)
+            _measure(good, None, ALONE, pace.alone_s)
+            if other is not None:
+                _measure(good, other, ELSEWHERE, pace.alone_s)
             server.check_alive()
             say(_progress(name, generator.counts(), seconds, resident_mb, good))
     except KeyboardInterrupt:
         say(f"{name}: interrupted")
     finally:
-        spinners.stop()
         generator.stop()
+        if other is not None:
+            other.stop()
     good.stop()
     missing = missing_records(target.port, good.first_offset, good.written)
     return Found(
@@ -114,8 +117,14 @@ def run_phase(
     )  # fmt: skip
 
 
+def _generator(name: str, target: Target, seed: int, scripts: int, pace: Pace) -> Generator:
+    opening = login(USER, PASSWORD) if name in LOGGED_IN else b""
+    make = PHASES.get(name) or CONTROL[name]
+    return Generator(Order(make, scripts, opening, target.port, target.tls_port, seed, pace.at_once, pace.rate))
+
+
 def _wait_prepared(generator: Generator) -> None:
-    """Lets it send as soon as its scripts are prepared, and returns when it has begun."""
+    """Returns when its scripts are prepared and it has begun to send; then it rests again."""
     generator.go(True)
     ends_s = time.monotonic() + PREPARED_S
     while not generator.counts()[Counter.READ]:
@@ -123,27 +132,40 @@ def _wait_prepared(generator: Generator) -> None:
         if time.monotonic() > ends_s:
             raise TimeoutError("the generator has sent nothing")
         time.sleep(0.02)
+    generator.go(False)
 
 
-def _measure(good: GoodClient, generator: Generator, mark: str, seconds: float, frames: int) -> None:
-    """Notes the waits of the other user for so long, or until the generator has sent enough."""
-    generator.go(mark == WITH)
+def _measure(
+    good: GoodClient, generator: Generator | None, mark: str, seconds: float, frames: int | None = None
+) -> None:
+    """Notes the waits of the other user for so long, while this generator sends, or until it has sent enough."""
+    if generator is not None:
+        generator.go(True)
     time.sleep(SETTLE_S)
     good.mark = mark
     ends_s = time.monotonic() + seconds
-    while time.monotonic() < ends_s and (mark != WITH or generator.counts()[Counter.READ] < frames):
-        generator.check_alive()
+    while time.monotonic() < ends_s and not _has_sent(generator, frames):
         if good.failure is not None:
             raise good.failure
         time.sleep(0.05)
     good.mark = None
+    if generator is not None:
+        generator.go(False)
+
+
+def _has_sent(generator: Generator | None, frames: int | None) -> bool:
+    """Raises ChildProcessError if it has ended."""
+    if generator is None:
+        return False
+    generator.check_alive()
+    return frames is not None and generator.counts()[Counter.READ] >= frames
 
 
 def _progress(
     name: str, counts: dict[Counter, int], seconds: float, resident_mb: list[float], good: GoodClient
 ) -> str:
     read, waits = counts[Counter.READ], good.figures()
-    p99 = ", ".join(f"p99 {waits[each][2]:.1f} ms {each}" for each in (ALONE, BUSY, WITH) if each in waits)
+    p99 = ", ".join(f"p99 {waits[each][2]:.1f} ms {each}" for each in (ALONE, ELSEWHERE, WITH) if each in waits)
     now = time.strftime("%H:%M:%S")
     return f"{now} {name:6} {read:9} frames, {read / seconds:.0f}/s, broker {resident_mb[-1]:.0f} MB; {p99}"
 
@@ -182,11 +204,14 @@ def main() -> None:
         for name in options.phases.split(","):
             with (
                 folder("fuzz") as directory,
+                folder("fuzz-elsewhere") as other_directory,
                 running_target(f"{connect}/{name}", directory, is_limited=options.limited) as target,
+                running_target(f"{connect}/{name}-elsewhere", other_directory, is_limited=options.limited) as elsewhere,
             ):
                 try:
                     found = run_phase(
-                        name, target, options.frames, options.seed, say=lambda line: print(line, flush=True),
+                        name, target, options.frames, options.seed, elsewhere=elsewhere,
+                        say=lambda line: print(line, flush=True),
                         pace=Pace(at_once=options.connections, rate=options.rate),
                     )  # fmt: skip
                 finally:
