@@ -149,9 +149,10 @@ def _without_maps(data: bytes) -> tuple[bytes, dict[bytes, bytes]] | None:
         end = field.end()
         if field[2] == b"{":
             start, end = end, data.find(b"}", end) + 1
-            maps[field[1]] = data[start : end - 1]
-            if not end or b"{" in maps[field[1]]:
+            inside = data[start : end - 1]
+            if not end or b"{" in inside or field[1] in maps:
                 return None
+            maps[field[1]] = inside
             rest.append(b"}")
     return (b"".join((*rest, b"}")), maps) if data[end:] == b"}" else None
 
@@ -165,7 +166,7 @@ def _pieces(body: bytes) -> Iterator[bytes]:
     while start < len(body):
         end = body.find(b"]", start + STEP_BYTES) + 1 or len(body)
         if start:
-            if body[start : start + 1] != b"," or end == start + 1:
+            if body[start : start + 1] != b"," or not body[start + 1 : end].strip():
                 raise MalformedZNode("no comma between two partitions")
             start += 1
         yield body[start:end]

@@ -205,11 +205,7 @@ class Dispatcher:
             self._refuse(context, request, error)
             return
         if response is not ANSWERS_LATER:
-            try:
-                context.answer(response)
-            except Exception:  # whoever else answers runs in the connection's callback, which closes it
-                _log.exception("%s v%d: its response failed", context.api.name, context.api_version)
-                context.connection.close("internal error")
+            context.answer(response)
 
     def _refuse(self, context: RequestContext, request: Any, error: Exception) -> None:
         """Sends the API's error response; unforeseen errors are logged as well."""
@@ -229,7 +225,7 @@ class Dispatcher:
         try:
             response = refuse(*refusal)
         except Exception:
-            self._cannot_refuse(context)
+            context.fail("its error response failed")
             return
         context.answer(response)
 
@@ -237,14 +233,9 @@ class Dispatcher:
         try:
             response = await finish(steps, self._now_ms)
         except Exception:
-            self._cannot_refuse(context)
+            context.fail("its error response failed")
             return
         context.answer(response)
-
-    @staticmethod
-    def _cannot_refuse(context: RequestContext) -> None:
-        _log.exception("%s v%d: its error response failed", context.api.name, context.api_version)
-        context.connection.close("internal error")
 
     def _send(self, context: RequestContext, response: Any, parts: list[bytes | FileSlice] | None = None) -> None:
         """Encodes and sends a response; one that cannot be encoded closes the connection.
@@ -261,7 +252,7 @@ class Dispatcher:
                 else:
                     parts = encode_response(response, context.api_version, context.correlation_id)
             except Exception:
-                self._cannot_encode(context)
+                context.fail("its response cannot be encoded")
                 return
         if context.exchange is not None:
             context.exchange.note_response(response, parts)
@@ -288,11 +279,14 @@ class Dispatcher:
         try:
             parts = await finish(steps, self._now_ms)
         except Exception:
-            self._cannot_encode(context)
+            context.fail("its response cannot be encoded")
             return
         if context.large_request is None:  # else both are freed in turns
             self._free(context, [response])
-        self._send(context, response, parts)
+        try:
+            self._send(context, response, parts)
+        except Exception:
+            context.fail("its response failed")
 
     def _free(self, context: RequestContext, messages: list[Any]) -> None:
         """Frees these messages in turns, after the tasks that still use them have ended."""
@@ -301,11 +295,6 @@ class Dispatcher:
 
     def _now_ms(self) -> float:
         return self._node.clock.monotonic_ms()
-
-    @staticmethod
-    def _cannot_encode(context: RequestContext) -> None:
-        _log.exception("The response to %s v%d cannot be encoded", context.api.name, context.api_version)
-        context.connection.close("internal error")
 
     def on_sent(self, contexts: list[Any], began_s: float, ended_s: float) -> None:
         """Records the times of these requests, whose responses were sent from `began_s` to `ended_s`."""

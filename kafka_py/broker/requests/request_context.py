@@ -7,6 +7,7 @@ Source: docs/architecture.md, "Concurrency".
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from enum import Enum
 from typing import Any, Protocol
@@ -20,6 +21,8 @@ from kafka_py.net.frames_out import BlockedTime
 from kafka_py.net.principal import Principal
 from kafka_py.wire.apis import Api
 from kafka_py.wire.frames import RequestHeader
+
+_log = logging.getLogger(__name__)
 
 
 class ClientConnection(Protocol):
@@ -164,8 +167,19 @@ class RequestContext:
         self._send = send
 
     def answer(self, response: Any) -> None:
-        """Sends the response; None means no response (acks=0)."""
-        self._send(self, response)
+        """Sends the response; None means no response (acks=0).
+
+        One that fails closes the connection; the caller, who may be serving another client, goes on.
+        """
+        try:
+            self._send(self, response)
+        except Exception:
+            self.fail("its response failed")
+
+    def fail(self, what: str) -> None:
+        """Logs the exception that is being handled, and closes the connection, whose client would wait for ever."""
+        _log.exception("%s v%d: %s", self.api.name, self.api_version, what)
+        self.connection.close("internal error")
 
     def long_poll(self, end: Callable[[], object]) -> None:
         """Marks the request as a long poll; `end` completes it at once if it delays a later response."""

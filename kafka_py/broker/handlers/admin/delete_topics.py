@@ -67,9 +67,13 @@ async def _asked(node: Node, request: DeleteTopicsRequest, turn: Turn) -> list[t
     for topic in request.topics:
         await turn.maybe_yield()
         if topic.name is not None and topic.topic_id != ZERO_UUID and may_delete:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, "Topic name and topic ID can not both be specified.")
+            raise _both_given()
         asked[topic.name, topic.topic_id] = None
     return list(asked)
+
+
+def _both_given() -> KafkaError:
+    return KafkaError(ErrorCode.INVALID_REQUEST, "Topic name and topic ID can not both be specified.")
 
 
 def _resolve(node: Node, context: RequestContext, name: str | None, topic_id: TopicId) -> str:
@@ -78,6 +82,10 @@ def _resolve(node: Node, context: RequestContext, name: str | None, topic_id: To
         raise KafkaError(ErrorCode.NOT_CONTROLLER)
     if not node.config.delete_topic_enable:
         raise KafkaError(DELETE_TOPICS_DISABLED[context.api_version])
+    if name is not None and topic_id != ZERO_UUID:
+        raise _both_given()  # this broker has become the controller since the request was looked at as a whole
+    if name is None and topic_id == ZERO_UUID:  # nobody may delete a topic without a name
+        raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     known = node.metadata.topic_name(topic_id) if name is None else name
     if known is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)

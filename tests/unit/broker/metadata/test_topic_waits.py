@@ -7,6 +7,7 @@ from typing import cast
 
 from kafka_py.base.ids import NO_LEADER
 from kafka_py.base.purgatory import Purgatory
+from kafka_py.base.steps import SLICE
 from kafka_py.base.timers import Timers
 from kafka_py.base.turns import TURN_MS, Turn
 from kafka_py.broker.metadata.metadata_cache import MetadataCache
@@ -127,3 +128,13 @@ def test_without_a_time_out_all_topics_are_late_and_none_is_looked_at() -> None:
         assert topic.looks == []
 
     asyncio.run(scenario())
+
+
+def test_without_time_to_wait_all_topics_are_late_however_many() -> None:
+    async def main() -> None:
+        clock = ManualClock()
+        topics = [f"t{number}" for number in range(2 * SLICE + 1)]
+        found = await wait_for_topics(purgatory(clock), topics, lambda _: True, 0, Turn(clock))
+        assert found == set(topics)
+
+    asyncio.run(main())

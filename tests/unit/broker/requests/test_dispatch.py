@@ -259,28 +259,6 @@ def test_shutdown_waits_for_what_a_cancelled_request_still_does(broker: Broker) 
     assert asyncio.run(main()) == ["cleaned up"]
 
 
-def test_a_late_response_that_cannot_be_given_closes_the_connection(
-    broker: Broker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def fails(*_: object) -> None:
-        raise RuntimeError("planted")
-
-    async def main() -> None:
-        async def waiting(*_: Any) -> HeartbeatResponse:
-            await asyncio.sleep(0)
-            return ok()
-
-        broker.serve(ApiKey.HEARTBEAT, waiting)
-        broker.send(HEARTBEAT, 4)
-        for _turn in range(5):
-            await asyncio.sleep(0)
-
-    monkeypatch.setattr(broker.client, "respond", fails)
-    asyncio.run(main())
-    assert broker.client.closed == "internal error"
-    assert "Heartbeat v4: its response failed" in caplog.messages
-
-
 def test_which_requests_are_done_in_order() -> None:
     assert sorted(key.name for key in DONE_IN_ORDER) == [
         "ALTER_CLIENT_QUOTAS", "ALTER_CONFIGS", "ALTER_PARTITION_REASSIGNMENTS", "ALTER_USER_SCRAM_CREDENTIALS",
