@@ -40,7 +40,7 @@ CONTROL = {"valid": valid_scripts}
 """The same with nothing changed: what another user waits for who has a busy neighbour."""
 LOGGED_IN = ("after", "valid")
 WITH, ALONE, ELSEWHERE = "meanwhile", "alone", "frames elsewhere"
-WITH_S, ALONE_S = 20.0, 3.0
+WITH_S, ALONE_S = 40.0, 3.0
 """How long the other user is measured, in turn."""
 SETTLE_S = 0.3
 SCRIPTS = 2000
