@@ -83,15 +83,14 @@ def run_phase(
     Raises what has ended the broker or one of the clients.
     """
     generator = _generator(name, target, seed, scripts, pace)
-    other = _generator(name, elsewhere, seed, scripts, pace) if elsewhere is not None else None
+    others = [_generator(name, elsewhere, seed, scripts, pace)] if elsewhere is not None else []
     good = GoodClient(target.port)
     good.start()
     server = target.server
     resident_mb, cpu_s, seconds = [server.resident_mb()], 0.0, 0.0
     try:
-        for each in (generator, other):
-            if each is not None:
-                _wait_prepared(each)
+        for each in (generator, *others):
+            _wait_prepared(each)
         while generator.counts()[Counter.READ] < frames:
             before_s, began_s = server.cpu_seconds(), time.monotonic()
             _measure(good, generator, WITH, pace.with_s, frames)
@@ -99,16 +98,15 @@ def run_phase(
             seconds += time.monotonic() - began_s
             resident_mb.append(server.resident_mb())
             _measure(good, None, ALONE, pace.alone_s)
-            if other is not None:
+            for other in others:
                 _measure(good, other, ELSEWHERE, pace.alone_s)
             server.check_alive()
             say(_progress(name, generator.counts(), seconds, resident_mb, good))
     except KeyboardInterrupt:
         say(f"{name}: interrupted")
     finally:
-        generator.stop()
-        if other is not None:
-            other.stop()
+        for each in (generator, *others):
+            each.stop()
     good.stop()
     missing = missing_records(target.port, good.first_offset, good.written)
     return Found(

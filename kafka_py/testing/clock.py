@@ -70,3 +70,11 @@ class ManualClock:
     def _move_to(self, moment: float) -> None:
         self._wall_ms += round(moment - self._monotonic_ms)
         self._monotonic_ms = moment
+
+
+class BusyClock(ManualClock):
+    """Time passes whenever somebody looks: every turn is over at once."""
+
+    def monotonic_ms(self) -> float:
+        self.advance(5)
+        return super().monotonic_ms()

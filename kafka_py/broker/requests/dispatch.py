@@ -238,7 +238,7 @@ class Dispatcher:
         context.answer(response)
 
     def _send(self, context: RequestContext, response: Any, parts: list[bytes | FileSlice] | None = None) -> None:
-        """Encodes and sends a response; one that cannot be encoded closes the connection.
+        """Encodes and sends a response; one that cannot be encoded or sent closes the connection.
 
         One with very many elements is encoded in turns. An EncodedResponse, or `parts`, is encoded already.
         """
@@ -254,15 +254,18 @@ class Dispatcher:
             except Exception:
                 context.fail("its response cannot be encoded")
                 return
-        if context.exchange is not None:
-            context.exchange.note_response(response, parts)
-        if not context.answered_s:
-            context.answered_s = self._now_s()
-        context.connection.respond(context.slot, parts, context)
-        if context.large_request is not None:
-            self._free(context, [context.large_request, response])
-            context.large_request = None
-            context.connection.unmute()
+        try:
+            if context.exchange is not None:
+                context.exchange.note_response(response, parts)
+            if not context.answered_s:
+                context.answered_s = self._now_s()
+            context.connection.respond(context.slot, parts, context)
+            if context.large_request is not None:
+                self._free(context, [context.large_request, response])
+                context.large_request = None
+                context.connection.unmute()
+        except Exception:  # also where quotas send what they have charged
+            context.fail("its response failed")
 
     def _send_in_turns(self, context: RequestContext, response: Any) -> None:
         """Encodes in turns, the first one now unless a large request has used it. Raises errors of the first turn."""
@@ -283,10 +286,7 @@ class Dispatcher:
             return
         if context.large_request is None:  # else both are freed in turns
             self._free(context, [response])
-        try:
-            self._send(context, response, parts)
-        except Exception:
-            context.fail("its response failed")
+        self._send(context, response, parts)
 
     def _free(self, context: RequestContext, messages: list[Any]) -> None:
         """Frees these messages in turns, after the tasks that still use them have ended."""

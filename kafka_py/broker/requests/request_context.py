@@ -169,7 +169,7 @@ class RequestContext:
     def answer(self, response: Any) -> None:
         """Sends the response; None means no response (acks=0).
 
-        One that fails closes the connection; the caller, who may be serving another client, goes on.
+        A response that fails closes its connection. Nothing is raised: the caller may be serving another client.
         """
         try:
             self._send(self, response)

@@ -18,7 +18,7 @@ from kafka_py.net.endpoints import SecurityProtocol
 from kafka_py.net.principal import ANONYMOUS, Principal
 from kafka_py.security.acls.authorization import ALLOW_ALL
 from kafka_py.security.acls.vocabulary import Operation
-from kafka_py.testing.clock import ManualClock
+from kafka_py.testing.clock import BusyClock, ManualClock
 from kafka_py.wire.apis import APIS, ApiKey
 from kafka_py.wire.frames import decode_response, encode_request, encode_response
 from kafka_py.wire.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
@@ -562,14 +562,6 @@ def test_every_route_names_a_handler_that_exists() -> None:
         assert isinstance(route, Route)
         service = ApiService(APIS[key], route, AllRequestMetrics(MetricRegistry(ManualClock())).of(APIS[key]))
         assert callable(service.import_handler())
-
-
-class BusyClock(ManualClock):
-    """Time passes whenever somebody looks: every turn is over at once."""
-
-    def monotonic_ms(self) -> float:
-        self.advance(5)
-        return super().monotonic_ms()
 
 
 def test_a_large_answer_is_encoded_in_turns(broker: Broker) -> None:

@@ -10,12 +10,14 @@ import pytest
 from kafka_py.base.errors import ErrorCode, KafkaError
 from kafka_py.base.meters import MetricRegistry
 from kafka_py.broker.observe.metrics import AllRequestMetrics
+from kafka_py.broker.quotas.client_quotas import ClientQuotas
 from kafka_py.broker.requests.dispatch import Dispatcher
 from kafka_py.broker.requests.request_context import ANSWERS_LATER, RequestContext
+from kafka_py.broker.settings.configs import BrokerConfig
 from kafka_py.net.endpoints import SecurityProtocol
 from kafka_py.net.principal import ANONYMOUS
 from kafka_py.security.acls.authorization import ALLOW_ALL
-from kafka_py.testing.clock import ManualClock
+from kafka_py.testing.clock import BusyClock, ManualClock
 from kafka_py.wire.apis import ApiKey
 from kafka_py.wire.frames import encode_request
 from kafka_py.wire.messages.metadata import (
@@ -26,14 +28,6 @@ from kafka_py.wire.messages.metadata import (
 )
 
 SMALL, LARGE = 1, 5000
-
-
-class BusyClock(ManualClock):
-    """Time passes whenever somebody looks: every turn is over at once."""
-
-    def monotonic_ms(self) -> float:
-        self.advance(5)
-        return super().monotonic_ms()
 
 
 class World:
@@ -125,6 +119,24 @@ def test_who_gives_a_response_for_somebody_else_goes_on_when_it_fails() -> None:
     world.ask(SMALL, park)
     parked[0].answer(answer(SMALL))
     assert (world.tried, world.closed) == (1, ["internal error"])
+
+
+def test_a_response_that_quotas_send_themselves_closes_its_connection_as_well() -> None:
+    """They charge a fetch before it is read, and send its response without another charge."""
+    parked: list[RequestContext] = []
+
+    async def main() -> None:
+        world = World()
+        world.ask(SMALL, lambda context: parked.append(context) or ANSWERS_LATER)  # type: ignore[func-returns-value]
+        world.dispatcher.throttle(cast(Any, ClientQuotas(BrokerConfig.parse({"zookeeper.connect": "z"}))), later)
+        assert world.dispatcher._throttling is not None
+        world.dispatcher._throttling.send(parked[0], answer(SMALL), None)
+        assert (world.tried, world.closed) == (1, ["internal error"])
+
+    def later(*_: object) -> Any:
+        raise AssertionError("nothing is throttled")
+
+    asyncio.run(main())
 
 
 def test_a_handler_that_has_given_its_response_while_it_waited_gives_no_second_one() -> None:
